@@ -308,7 +308,8 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         // It does not ask itself: a server's topology is provided by the host or discovered here, and the loop may wait
         // for this one.
         server_->set_fabric_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));
-        server_->set_gpus(later_gpus(topology_, server_->options().hostname));
+        server_->set_devices(later_gpus(topology_, server_->options().hostname),
+                             later_nics(topology_, server_->options().hostname));
         client_ = client::make_session(*loop_, self, self);
         client_->own_facts().note_uri(self, server_->uri());
         client_->own_facts().set_topology(later_topology(topology_));

@@ -27,7 +27,7 @@
 #include "server/data/get.h"
 #include "server/iof/iof.h"
 #include "server/iof/iof_queue.h"
-#include "server/jobs/gpu_visibility.h"
+#include "server/jobs/device_visibility.h"
 #include "server/namespaces/job_info.h"
 #include "server/services/fabric.h"
 
@@ -124,8 +124,9 @@ class Server {
     void set_module(const pmix_server_module_t* module);
     bool host_spawns() const noexcept;
     void set_fabric_devices(Fabrics::Devices devices);
-    // The GPUs of this node, which ranks may be assigned. Called once, when the first is.
-    void set_gpus(GpuList gpus);
+    // The GPUs and the network devices of this node, which ranks may be assigned. Each is called once, when the first
+    // is.
+    void set_devices(GpuList gpus, NicList nics);
 
     // Answers all that waits, closes all connections, stops listening. Then only destruction is left.
     void stop();

@@ -104,8 +104,8 @@ bool Server::host_spawns() const noexcept {
     return parts_->host.has(common::Function::PMIx_Spawn);
 }
 
-void Server::set_gpus(GpuList gpus) {
-    parts_->registration.set_gpus(std::move(gpus));
+void Server::set_devices(GpuList gpus, NicList nics) {
+    parts_->registration.set_devices(std::move(gpus), std::move(nics));
 }
 
 void Server::set_fabric_devices(Fabrics::Devices devices) {

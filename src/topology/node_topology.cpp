@@ -212,6 +212,11 @@ std::vector<common::Gpu> node_gpus(NodeTopology& topology, const std::string& ho
     return loaded && loaded->hwloc != nullptr ? gpus(*loaded, hostname) : std::vector<common::Gpu>();
 }
 
+std::vector<common::Nic> node_nics(NodeTopology& topology, const std::string& hostname) {
+    auto loaded = topology.get(common::ProcId());
+    return loaded && loaded->hwloc != nullptr ? nics(*loaded, hostname) : std::vector<common::Nic>();
+}
+
 common::Result<InfoList> collect_inventory(NodeTopology& topology, const common::ProcId& self,
                                            const std::string& hostname) {
     InfoList node;

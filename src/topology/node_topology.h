@@ -21,6 +21,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/placement/gpu.h"
+#include "common/placement/nic.h"
 #include "common/values/info_view.h"
 #include "common/values/value.h"
 #include "topology/hwloc_library.h"
@@ -83,7 +84,12 @@ inline auto later_fabric_devices(std::shared_ptr<NodeTopology> topology, common:
 
 // The node's GPUs; none where there is no topology. May load it: no server is asked.
 std::vector<common::Gpu> node_gpus(NodeTopology& topology, const std::string& hostname);
-// The same as a function to call later; it keeps the topology.
+// Its network devices whose libraries can be told by name which of them to use.
+std::vector<common::Nic> node_nics(NodeTopology& topology, const std::string& hostname);
+// The same as functions to call later; they keep the topology.
+inline auto later_nics(std::shared_ptr<NodeTopology> topology, std::string hostname) {
+    return [topology = std::move(topology), hostname = std::move(hostname)] { return node_nics(*topology, hostname); };
+}
 inline auto later_gpus(std::shared_ptr<NodeTopology> topology, std::string hostname) {
     return [topology = std::move(topology), hostname = std::move(hostname)] { return node_gpus(*topology, hostname); };
 }

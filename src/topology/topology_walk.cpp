@@ -304,16 +304,30 @@ bool before_on_bus(const hwloc_obj* a, const hwloc_obj* b) noexcept {
     return place(a) < place(b);
 }
 
-void add_names(const Topology& topology, std::string_view hostname, const hwloc_obj& pci, common::Gpu& gpu) {
-    gpu.names.push_back(place_on_bus(pci));
+// Calls visit for each device of the operating system that is a part of this one.
+template <class Visit>
+void add_names(const Topology& topology, std::string_view hostname, const hwloc_obj& pci,
+               std::vector<std::string>& names, const Visit& visit) {
+    names.push_back(place_on_bus(pci));
     each_at_depth(topology, HWLOC_TYPE_DEPTH_OS_DEVICE, [&](const hwloc_obj& device) {
         if (device.name == nullptr || pci_device_of(device) != &pci) return;
-        gpu.names.emplace_back(device.name);
+        names.emplace_back(device.name);
         for (const KindRow& kind : kKinds)
-            if (kind.hwloc == device.attr->osdev.type) gpu.names.push_back(uuid_of(device, kind, hostname));
-        if (gpu.id.empty()) gpu.id = fact(device, "NVIDIAUUID");
+            if (kind.hwloc == device.attr->osdev.type) names.push_back(uuid_of(device, kind, hostname));
+        visit(device);
     });
 }
+
+// --- network devices
+// ---------------------------------------------------------------------------------------------------
+
+struct NicRow {
+    unsigned vendor, kind;  // of its PCI device
+    common::Nic::Maker maker;
+};
+constexpr NicRow kNics[] = {{0x15b3, 0x0207, common::Nic::Maker::mellanox},    // InfiniBand
+                            {0x15b3, 0x0200, common::Nic::Maker::mellanox},    // Ethernet
+                            {0x8086, 0x0208, common::Nic::Maker::omni_path}};  // Intel's other ones are 0x0200
 
 }  // namespace
 
@@ -328,10 +342,27 @@ std::vector<common::Gpu> gpus(const Topology& topology, std::string_view hostnam
         unsigned place = 0;
         for (const hwloc_obj* pci : devices) {
             common::Gpu gpu{row.maker, place++, {}, {}};
-            add_names(topology, hostname, *pci, gpu);
+            add_names(topology, hostname, *pci, gpu.names, [&](const hwloc_obj& device) {
+                if (gpu.id.empty()) gpu.id = fact(device, "NVIDIAUUID");
+            });
             out.push_back(std::move(gpu));
         }
     }
+    return out;
+}
+
+std::vector<common::Nic> nics(const Topology& topology, std::string_view hostname) {
+    std::vector<common::Nic> out;
+    each_at_depth(topology, HWLOC_TYPE_DEPTH_PCI_DEVICE, [&](const hwloc_obj& pci) {
+        for (const NicRow& row : kNics) {
+            if (pci.attr->pcidev.vendor_id != row.vendor || pci.attr->pcidev.class_id != row.kind) continue;
+            common::Nic nic{row.maker, {}, {}};
+            add_names(topology, hostname, pci, nic.names, [&](const hwloc_obj& device) {
+                if (device.attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) nic.device = device.name;
+            });
+            if (!nic.device.empty()) out.push_back(std::move(nic));
+        }
+    });
     return out;
 }
 

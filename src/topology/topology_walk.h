@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/placement/gpu.h"
+#include "common/placement/nic.h"
 #include "common/values/value.h"
 #include "topology/node_topology.h"
 
@@ -41,6 +42,8 @@ common::Result<common::CArray<pmix_device_distance_t>> distances(const Topology&
 
 // The GPUs of the makers whose libraries can be told which of them to show, in the order of the PCI bus.
 std::vector<common::Gpu> gpus(const Topology& topology, std::string_view hostname);
+// The network devices whose libraries can be told by name which of them to use.
+std::vector<common::Nic> nics(const Topology& topology, std::string_view hostname);
 
 // The node's ways to other nodes: one PMIX_FABRIC_DEVICE each, with its id, node, name, type ("ethernet", "infiniband",
 // "openfabrics", "network") and vendor ("unknown" where nothing tells), and, where it has them, its address and its

@@ -21,7 +21,8 @@ constexpr std::string_view kOfOneProcess[] = {
 };
 
 // How the libraries of GPUs and fabrics are to work.
-constexpr std::string_view kOfDevices[] = {"CUDA_", "NCCL_", "RCCL_", "UCX_", "HFI_", "PSM2_"};
+constexpr std::string_view kOfDevices[] = {"CUDA_",  "NCCL_",  "RCCL_", "UCX_",  "UCC_",
+                                           "HCOLL_", "SHARP_", "HFI_",  "PSM2_", "PSM3_"};
 // The devices of one process, or of the node where the job is started.
 constexpr std::string_view kChooseDevices[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
 

@@ -117,11 +117,11 @@ void Registration::set_environment(const Nspace& nspace, const Client& client,
         Variables theirs = open_mpi_variables(nspace, client.rank);
         own.insert(own.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
     }
-    launch_env_.set(proc, launch_env_.for_all(), std::move(own), edits, gpu_edits(nspace, proc));
+    launch_env_.set(proc, launch_env_.for_all(), std::move(own), edits, device_edits(nspace, proc));
 }
 
-// The GPUs that the host has assigned to the rank.
-LaunchEnv::Edits Registration::gpu_edits(const Nspace& nspace, const ProcId& proc) {
+// The GPUs and network devices that the host has assigned to the rank.
+LaunchEnv::Edits Registration::device_edits(const Nspace& nspace, const ProcId& proc) {
     if (nspace.data == nullptr) return {};
     static const dstore::Key key(PMIX_DEVICE_ID);
     dstore::Found found;
@@ -129,10 +129,15 @@ LaunchEnv::Edits Registration::gpu_edits(const Nspace& nspace, const ProcId& pro
     const bool assigned = nspace.data->reader().find(dstore::Owner::proc_info(proc.rank), key, found) == PMIX_SUCCESS &&
                           common::decode_value_into(found.bytes(), devices.c_ptr()) == PMIX_SUCCESS;
     if (!assigned) return {};
-    return gpu_visibility(proc, devices.get(), [this] {
+    const auto gpus = [this] {
         if (!known_gpus_) known_gpus_ = gpus_ ? gpus_() : std::vector<common::Gpu>();
         return *known_gpus_;
-    });
+    };
+    const auto nics = [this] {
+        if (!known_nics_) known_nics_ = nics_ ? nics_() : std::vector<common::Nic>();
+        return *known_nics_;
+    };
+    return device_visibility(proc, devices.get(), gpus, nics);
 }
 
 void Registration::set_environments(const Nspace& nspace) {

@@ -10,7 +10,7 @@
 
 #include "server/base/lifecycle.h"
 #include "server/events/events.h"
-#include "server/jobs/gpu_visibility.h"
+#include "server/jobs/device_visibility.h"
 #include "server/jobs/launch_env.h"
 #include "server/jobs/process_sets.h"
 #include "server/namespaces/job_info.h"
@@ -27,7 +27,10 @@ class Registration final : public LifecycleObserver {
         : observers_(observers), registry_(registry), launch_env_(launch_env), sets_(registry, events, self) {}
 
     // This node's, for ranks that are assigned one. Before the first registration.
-    void set_gpus(GpuList gpus) { gpus_ = std::move(gpus); }
+    void set_devices(GpuList gpus, NicList nics) {
+        gpus_ = std::move(gpus);
+        nics_ = std::move(nics);
+    }
     // by_host false: it was described by another server.
     pmix_status_t register_nspace(JobInfo&& job, bool by_host = true);
     void deregister_nspace(std::string_view name);
@@ -58,7 +61,7 @@ class Registration final : public LifecycleObserver {
     void set_environment(const Nspace& nspace, const Client& client,
                          const std::shared_ptr<const LaunchEnv::Edits>& edits);
     void set_environments(const Nspace& nspace);
-    LaunchEnv::Edits gpu_edits(const Nspace& nspace, const common::ProcId& proc);
+    LaunchEnv::Edits device_edits(const Nspace& nspace, const common::ProcId& proc);
 
     const LifecycleObservers& observers_;
     Registry& registry_;
@@ -67,7 +70,9 @@ class Registration final : public LifecycleObserver {
     std::vector<JobInfo> resources_;
     std::map<uint32_t, JobInfo> sessions_;
     GpuList gpus_;
+    NicList nics_;
     std::optional<std::vector<common::Gpu>> known_gpus_;
+    std::optional<std::vector<common::Nic>> known_nics_;
 };
 
 }  // namespace pmix::server

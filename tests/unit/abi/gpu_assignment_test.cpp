@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a host's assignment of a node's GPUs, and the node's topology, to the environment of its ranks.
+// From a host's assignment of a node's GPUs and network devices, and the node's topology, to the environment of its
+// ranks.
 #include <map>
 
 #include "common/values/array_value.h"
@@ -109,6 +110,25 @@ TEST_F(GpuAssignment, SetupFork_EachRankIsShownItsGpus) {
         EXPECT_EQ(0u, env.count("CUDA_VISIBLE_DEVICES"));
         PMIx_server_deregister_nspace("job", nullptr, nullptr);
     }
+}
+
+// rows: V2
+// proves: PMIx_server_register_nspace PMIX_DEVICE_ID server
+TEST_F(GpuAssignment, SetupFork_EachRankIsToldItsNetworkDevice) {
+    InfoList all = rank_with(0, "mlx5_0", PMIX_DEVTYPE_OPENFABRICS);
+    for (const InfoList& more : {rank_with(1, "ib0", PMIX_DEVTYPE_NETWORK), rank_with(2, "eth0", PMIX_DEVTYPE_NETWORK)})
+        all.append_all(more.c_array(), more.size());
+    register_ranks(all);
+    register_clients();
+    for (const pmix_rank_t rank : {0u, 1u}) {
+        auto env = environment_of(rank);
+        EXPECT_EQ("mlx5_0:*", env["UCX_NET_DEVICES"]) << rank;
+        EXPECT_EQ("=mlx5_0", env["NCCL_IB_HCA"]) << rank;
+    }
+    auto env = environment_of(2);
+    EXPECT_EQ(0u, env.count("UCX_NET_DEVICES")) << "it has no verbs";
+    env = environment_of(0, "UCX_NET_DEVICES=mlx5_7:1");
+    EXPECT_EQ("mlx5_7:1", env["UCX_NET_DEVICES"]);
 }
 
 // rows: V2

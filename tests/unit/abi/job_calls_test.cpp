@@ -51,6 +51,7 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
     const std::pair<const char*, const char*> here[] = {
         {"PMIX_MCA_test_harvest", "1"}, {"OMPI_MCA_test_harvest", "a=b:c"}, {"OMPI_COMM_WORLD_RANK", "7"},
         {"CUDA_test_harvest", "1"},     {"PSM2_test_harvest", "1"},         {"CUDA_VISIBLE_DEVICES", "7"},
+        {"UCC_test_harvest", "1"},      {"HCOLL_test_harvest", "1"},        {"SHARP_test_harvest", "1"},
         {"PMIX_RANK_OF_NOBODY", "7"}};
     for (const auto& [name, value] : here) ASSERT_EQ(0, ::setenv(name, value, 1));
     struct Asked {
@@ -84,7 +85,8 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
             ASSERT_EQ(PMIX_ENVAR, info.value.type);
             const std::string name = info.value.data.envar.envar;
             EXPECT_NE("CUDA_VISIBLE_DEVICES", name) << "of this node's devices";
-            if (name == "CUDA_test_harvest" || name == "PSM2_test_harvest") ++devices;
+            for (const char* one : {"CUDA_", "PSM2_", "UCC_", "HCOLL_", "SHARP_"})
+                if (name == std::string(one) + "test_harvest") ++devices;
             if (!name.starts_with("PMIX_MCA_") && !name.starts_with("OMPI_")) {
                 EXPECT_STREQ(PMIX_ADD_ENVAR, info.key) << name << ": only where there is none";
                 continue;
@@ -100,7 +102,7 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
         EXPECT_EQ(c.pmix, pmix) << c.option;
         EXPECT_EQ(c.ompi, ompi) << c.option;
         EXPECT_EQ(c.told, told) << c.option;
-        EXPECT_EQ(c.pmix ? 2 : 0, devices) << c.option;
+        EXPECT_EQ(c.pmix ? 5 : 0, devices) << c.option;
         ASSERT_NE(nullptr, s.release) << "the host calls it without a look";
         s.release(PMIX_SUCCESS, s.release_data);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/jobs/gpu_visibility.h"
+#include "server/jobs/device_visibility.h"
 
 #include <strings.h>
 
@@ -15,6 +15,7 @@ namespace pmix::server {
 namespace {
 
 using common::Gpu;
+using common::Nic;
 using Edit = LaunchEnv::Edit;
 using Maker = Gpu::Maker;
 
@@ -33,6 +34,17 @@ constexpr MakerRow kMakers[] = {
     {Maker::nvidia, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PCI_BUS_ID", {}},
     {Maker::amd, "ROCR_VISIBLE_DEVICES", {}, {}, {"HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}},
     {Maker::intel, "ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", {}}};
+
+// The library of a network device is told names. NCCL would take one for the beginning of others without the '='; UCX
+// names ports, by patterns.
+struct NicVariable {
+    Nic::Maker maker;
+    std::string_view variable, begin, behind_each;
+    bool of_one;  // takes a single name
+};
+constexpr NicVariable kNicVariables[] = {{Nic::Maker::mellanox, "NCCL_IB_HCA", "=", "", false},
+                                         {Nic::Maker::mellanox, "UCX_NET_DEVICES", "", ":*", false},
+                                         {Nic::Maker::omni_path, "PSM3_NIC", "", "", true}};
 
 // What follows from a device's name alone, on a node whose topology does not show it.
 struct NameRow {
@@ -86,24 +98,32 @@ std::optional<Chosen> by_name(std::string_view name) {
 // The names of one device, the surest first.
 using Names = std::vector<std::string_view>;
 
-void add_list(std::string_view text, std::vector<Names>& out) {
+struct Assigned {
+    Names names;
+    bool may_be_gpu = true, may_be_nic = true;
+};
+
+void add_list(std::string_view text, std::vector<Assigned>& out) {
     for (size_t at = 0; at < text.size() && out.size() < kMaxDevices;) {
         const size_t end = std::min(text.find(',', at), text.size());
-        if (end > at) out.push_back({text.substr(at, end - at)});
+        if (end > at) out.push_back({{text.substr(at, end - at)}});
         at = end + 1;
     }
 }
 
-std::vector<Names> assigned(const pmix_value_t& value) {
-    std::vector<Names> out;
+std::vector<Assigned> assigned(const pmix_value_t& value) {
+    std::vector<Assigned> out;
     if (value.type == PMIX_STRING && value.data.string != nullptr) add_list(value.data.string, out);
     const auto add_device = [&](const pmix_device_t& device) {
-        const bool may_be_gpu =
-            device.type == PMIX_DEVTYPE_UNKNOWN || (device.type & (PMIX_DEVTYPE_GPU | PMIX_DEVTYPE_COPROC)) != 0;
-        Names names;
+        const auto may_be = [&](pmix_device_type_t types) {
+            return device.type == PMIX_DEVTYPE_UNKNOWN || (device.type & types) != 0;
+        };
+        Assigned one;
+        one.may_be_gpu = may_be(PMIX_DEVTYPE_GPU | PMIX_DEVTYPE_COPROC);
+        one.may_be_nic = may_be(PMIX_DEVTYPE_NETWORK | PMIX_DEVTYPE_OPENFABRICS);
         for (const char* name : {device.uuid, device.osname})
-            if (name != nullptr && *name != '\0') names.emplace_back(name);
-        if (may_be_gpu && !names.empty() && out.size() < kMaxDevices) out.push_back(std::move(names));
+            if (name != nullptr && *name != '\0') one.names.emplace_back(name);
+        if (!one.names.empty() && out.size() < kMaxDevices) out.push_back(std::move(one));
     };
     if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr || value.data.darray->array == nullptr)
         return out;
@@ -145,23 +165,55 @@ void add_edits(const MakerRow& row, const std::vector<Chosen>& all, LaunchEnv::E
     out.push_back({Edit::How::set, std::string(row.variable), std::move(list), ',', std::move(unless)});
 }
 
+const Nic* nic_of(const Names& names, const std::vector<Nic>& nics) {
+    for (const std::string_view name : names)
+        for (const Nic& nic : nics)
+            if (std::ranges::any_of(nic.names, [&](const std::string& n) { return same(n, name); })) return &nic;
+    return nullptr;
+}
+
+void add_nic_edits(const std::vector<const Nic*>& chosen, LaunchEnv::Edits& out) {
+    for (const NicVariable& row : kNicVariables) {
+        std::string list(row.begin);
+        size_t n = 0;
+        for (const Nic* nic : chosen) {
+            if (nic->maker != row.maker) continue;
+            if (n++ > 0) list += ',';
+            list.append(nic->device).append(row.behind_each);
+        }
+        if (n == 0 || (n > 1 && row.of_one)) continue;
+        const std::string name(row.variable);
+        out.push_back({Edit::How::set, name, std::move(list), ',', {{name, {}}}});
+    }
+}
+
 }  // namespace
 
-LaunchEnv::Edits gpu_visibility(const common::ProcId& proc, const pmix_value_t& devices, const GpuList& gpus) {
+LaunchEnv::Edits device_visibility(const common::ProcId& proc, const pmix_value_t& devices, const GpuList& gpus,
+                                   const NicList& nics) {
     LaunchEnv::Edits out;
-    const std::vector<Names> wanted = assigned(devices);
+    const std::vector<Assigned> wanted = assigned(devices);
     if (wanted.empty()) return out;
-    const std::vector<Gpu> known = gpus ? gpus() : std::vector<common::Gpu>();
+    const std::vector<Gpu> known = gpus ? gpus() : std::vector<Gpu>();
+    const std::vector<Nic> known_nics = nics ? nics() : std::vector<Nic>();
     std::vector<Chosen> chosen;
-    for (const Names& names : wanted) {
-        if (auto one = choose(names, known)) {
+    std::vector<const Nic*> chosen_nics;
+    for (const Assigned& device : wanted) {
+        const Names& names = device.names;
+        const Nic* nic = device.may_be_nic ? nic_of(names, known_nics) : nullptr;
+        auto one = device.may_be_gpu && nic == nullptr ? choose(names, known) : std::nullopt;
+        if (nic != nullptr) {
+            // Several names of one device, as that of its verbs and that of its network.
+            if (std::ranges::find(chosen_nics, nic) == chosen_nics.end()) chosen_nics.push_back(nic);
+        } else if (one) {
             chosen.push_back(std::move(*one));
-        } else {
+        } else if (device.may_be_gpu) {
             WIREUP_LOG(server, warn, "rank %u of \"%s\" is assigned \"%.*s\", which is no GPU that this node shows",
                        proc.rank, proc.nspace.c_str(), static_cast<int>(names[0].size()), names[0].data());
         }
     }
     for (const MakerRow& row : kMakers) add_edits(row, chosen, out);
+    add_nic_edits(chosen_nics, out);
     return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which variables a rank gets for the GPUs that its host has assigned to it, and what of the user's is left alone.
-#include "server/jobs/gpu_visibility.h"
+#include "server/jobs/device_visibility.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,11 @@
 
 #include "common/values/value.h"
 
-namespace pmix::server::gpu_visibility_test {
+namespace pmix::server::device_visibility_test {
 namespace {
 
 using common::Gpu;
+using common::Nic;
 using common::ProcId;
 using common::Value;
 using Map = std::map<std::string, std::string>;
@@ -53,12 +54,12 @@ Value names(const char* text) {
 }
 
 // What a process with this environment gets, all in all.
-Map applied(const Value& value, const Map& user = {}, const GpuList& gpus = &some_gpus) {
+Map applied(const Value& value, const Map& user = {}, const GpuList& gpus = &some_gpus, const NicList& nics = {}) {
     char** env = nullptr;
     size_t n = 0;
     env = static_cast<char**>(std::calloc(user.size() + 1, sizeof(char*)));
     for (const auto& [name, text] : user) env[n++] = ::strdup((name + "=" + text).c_str());
-    EXPECT_EQ(PMIX_SUCCESS, LaunchEnv::apply_edits(gpu_visibility({"job", 3}, value.get(), gpus), &env));
+    EXPECT_EQ(PMIX_SUCCESS, LaunchEnv::apply_edits(device_visibility({"job", 3}, value.get(), gpus, nics), &env));
     Map out;
     for (char** e = env; *e != nullptr; ++e) {
         const std::string entry(*e);
@@ -69,14 +70,14 @@ Map applied(const Value& value, const Map& user = {}, const GpuList& gpus = &som
     return out;
 }
 
-TEST(GpuVisibility, Nvidia_ByItsIdWhereThatIsKnown) {
+TEST(DeviceVisibility, Nvidia_ByItsIdWhereThatIsKnown) {
     const Map expected = {{"CUDA_VISIBLE_DEVICES", "GPU-11111111-2222-3333-4444-555555555555"}};
     for (const char* name : {"card0", "nvml0", "cuda1", "0000:01:00.0", "CARD0"})
         EXPECT_EQ(expected, applied(devices({{nullptr, name}}))) << name;
     EXPECT_EQ(expected, applied(devices({{"GPU-11111111-2222-3333-4444-555555555555", "whatever"}})));
 }
 
-TEST(GpuVisibility, Nvidia_ByItsPlaceOnTheBus_AndTheLibraryCountsSo) {
+TEST(DeviceVisibility, Nvidia_ByItsPlaceOnTheBus_AndTheLibraryCountsSo) {
     const Map expected = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", "1"}};
     EXPECT_EQ(expected, applied(devices({{"gpu://n0::renderD129", "renderD129"}})));
     const Map both = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
@@ -84,7 +85,7 @@ TEST(GpuVisibility, Nvidia_ByItsPlaceOnTheBus_AndTheLibraryCountsSo) {
     EXPECT_EQ(both, applied(devices({{nullptr, "renderD129"}, {nullptr, "card0"}}))) << "in the host's order";
 }
 
-TEST(GpuVisibility, OtherMakers_EachItsVariable) {
+TEST(DeviceVisibility, OtherMakers_EachItsVariable) {
     EXPECT_EQ((Map{{"ROCR_VISIBLE_DEVICES", "1,0"}}), applied(devices({{nullptr, "card3"}, {nullptr, "rsmi0"}})));
     EXPECT_EQ((Map{{"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}),
               applied(devices({{nullptr, "card4", PMIX_DEVTYPE_COPROC}})));
@@ -92,7 +93,7 @@ TEST(GpuVisibility, OtherMakers_EachItsVariable) {
     EXPECT_EQ(4u, all.size()) << "a node may have all of them";
 }
 
-TEST(GpuVisibility, TopologyShowsNone_NamesThatSayIt) {
+TEST(DeviceVisibility, TopologyShowsNone_NamesThatSayIt) {
     const GpuList none;
     EXPECT_EQ((Map{{"CUDA_VISIBLE_DEVICES", "2"}}), applied(names("cuda2"), {}, none));
     EXPECT_EQ((Map{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", "2,3"}}),
@@ -104,7 +105,7 @@ TEST(GpuVisibility, TopologyShowsNone_NamesThatSayIt) {
     EXPECT_EQ((Map{{"ZE_AFFINITY_MASK", "1"}}), applied(names("ze1"), {}, none));
 }
 
-TEST(GpuVisibility, NotKnownOrNoGpu_LeftOut) {
+TEST(DeviceVisibility, NotKnownOrNoGpu_LeftOut) {
     for (const char* name : {"card9", "cuda", "cudax", "cuda1x", "nvml-1", "", ",,"})
         EXPECT_EQ(Map{}, applied(names(name), {}, {})) << name;
     EXPECT_EQ((Map{{"ROCR_VISIBLE_DEVICES", "0"}}), applied(names("card9,rsmi0"))) << "the others are shown";
@@ -116,7 +117,7 @@ TEST(GpuVisibility, NotKnownOrNoGpu_LeftOut) {
     EXPECT_EQ(Map{}, applied(Value()));
 }
 
-TEST(GpuVisibility, TheUserHasChosen_NothingOfThatMakerIsChanged) {
+TEST(DeviceVisibility, TheUserHasChosen_NothingOfThatMakerIsChanged) {
     const Value mine = names("renderD129,card3,card4");
     for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                              "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"}) {
@@ -132,7 +133,7 @@ TEST(GpuVisibility, TheUserHasChosen_NothingOfThatMakerIsChanged) {
 }
 
 // An index of ours would be another device's in the order that the user wants.
-TEST(GpuVisibility, TheUserCountsOtherwise_NoIndexIsSet) {
+TEST(DeviceVisibility, TheUserCountsOtherwise_NoIndexIsSet) {
     const Map other = applied(names("renderD129"), {{"CUDA_DEVICE_ORDER", "FASTEST_FIRST"}});
     EXPECT_EQ((Map{{"CUDA_DEVICE_ORDER", "FASTEST_FIRST"}}), other);
     const Map same = applied(names("renderD129"), {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}});
@@ -141,7 +142,7 @@ TEST(GpuVisibility, TheUserCountsOtherwise_NoIndexIsSet) {
     EXPECT_EQ(1u, id.count("CUDA_VISIBLE_DEVICES")) << "an id is the same in any order";
 }
 
-TEST(GpuVisibility, ArraysOfNames_AsOneText) {
+TEST(DeviceVisibility, ArraysOfNames_AsOneText) {
     char a[] = "card3", b[] = "rsmi0,card4";
     char* two[] = {a, nullptr, b};
     pmix_data_array_t array{PMIX_STRING, 3, two};
@@ -150,7 +151,51 @@ TEST(GpuVisibility, ArraysOfNames_AsOneText) {
               applied(value));
 }
 
-TEST(GpuVisibility, TooMany_AreCut) {
+// Two cards of Mellanox, the second with a network device of its own, and one of Omni-Path.
+std::vector<Nic> some_nics() {
+    return {{Nic::Maker::mellanox, "mlx5_0", {"0000:05:00.0", "mlx5_0", "fab://1::2"}},
+            {Nic::Maker::mellanox, "mlx5_1", {"0000:06:00.0", "ib1", "mlx5_1"}},
+            {Nic::Maker::omni_path, "hfi1_0", {"0000:07:00.0", "hfi1_0"}},
+            {Nic::Maker::omni_path, "hfi1_1", {"0000:08:00.0", "hfi1_1"}}};
+}
+
+Map with_nics(const Value& value, const Map& user = {}) {
+    return applied(value, user, &some_gpus, &some_nics);
+}
+
+TEST(DeviceVisibility, NetworkDevices_ByTheNamesOfTheirVerbs) {
+    const Map first = {{"NCCL_IB_HCA", "=mlx5_0"}, {"UCX_NET_DEVICES", "mlx5_0:*"}};
+    EXPECT_EQ(first, with_nics(devices({{"fab://1::2", "whatever", PMIX_DEVTYPE_OPENFABRICS}})));
+    EXPECT_EQ(first, with_nics(devices({{nullptr, "mlx5_0", PMIX_DEVTYPE_UNKNOWN}})));
+    EXPECT_EQ(first, with_nics(names("0000:05:00.0")));
+    const Map both = {{"NCCL_IB_HCA", "=mlx5_1,mlx5_0"}, {"UCX_NET_DEVICES", "mlx5_1:*,mlx5_0:*"}};
+    EXPECT_EQ(both, with_nics(devices({{nullptr, "ib1", PMIX_DEVTYPE_NETWORK},
+                                       {nullptr, "mlx5_1", PMIX_DEVTYPE_OPENFABRICS},
+                                       {nullptr, "mlx5_0", PMIX_DEVTYPE_OPENFABRICS}})))
+        << "one device by two of its names";
+    EXPECT_EQ((Map{{"PSM3_NIC", "hfi1_1"}}), with_nics(names("hfi1_1")));
+    EXPECT_EQ(Map{}, with_nics(names("hfi1_0,hfi1_1"))) << "the variable takes one";
+    const Map mixed = with_nics(names("mlx5_0,card3"));
+    EXPECT_EQ("=mlx5_0", mixed.at("NCCL_IB_HCA"));
+    EXPECT_EQ("1", mixed.at("ROCR_VISIBLE_DEVICES"));
+}
+
+// A name that the topology has not would silently mean another device. "card0" is a GPU's.
+TEST(DeviceVisibility, NetworkDevices_NotKnownOrOfAnotherKind_LeftOut) {
+    EXPECT_EQ(Map{}, applied(names("mlx5_0"), {}, &some_gpus, {}));
+    EXPECT_EQ(Map{}, with_nics(names("mlx5_7")));
+    EXPECT_EQ(Map{}, with_nics(devices({{nullptr, "mlx5_0", PMIX_DEVTYPE_GPU}})));
+    EXPECT_EQ(Map{}, with_nics(devices({{nullptr, "card0", PMIX_DEVTYPE_NETWORK}})));
+    EXPECT_EQ(Map{}, with_nics(devices({{nullptr, "mlx5_0", PMIX_DEVTYPE_BLOCK}})));
+}
+
+TEST(DeviceVisibility, NetworkDevices_TheUserHasChosen_Stays) {
+    const Map env = with_nics(names("mlx5_0"), {{"UCX_NET_DEVICES", "mlx5_7:1"}});
+    EXPECT_EQ((Map{{"NCCL_IB_HCA", "=mlx5_0"}, {"UCX_NET_DEVICES", "mlx5_7:1"}}), env);
+    EXPECT_EQ((Map{{"PSM3_NIC", "any"}}), with_nics(names("hfi1_0"), {{"PSM3_NIC", "any"}}));
+}
+
+TEST(DeviceVisibility, TooMany_AreCut) {
     std::string list;
     for (int i = 0; i < 5000; ++i) list += "cuda" + std::to_string(i) + ",";
     const Map env = applied(names(list.c_str()), {}, {});
@@ -158,4 +203,4 @@ TEST(GpuVisibility, TooMany_AreCut) {
 }
 
 }  // namespace
-}  // namespace pmix::server::gpu_visibility_test
+}  // namespace pmix::server::device_visibility_test
