@@ -82,6 +82,27 @@ def start(options, case, ranks, nodes=1):
     return job
 
 
+def parameters(options):
+    """pmix_info --param: our own variables, those of the page about them and no others."""
+    with open(VARIABLES, encoding="utf-8") as page:
+        names = [n for row in re.findall(r"^\| (`.*?) \|", page.read(), re.M) for n in re.findall("`([^`]+)`", row)]
+    check({"WIREUP_LOG", "PMIX_SERVER_URI41", "HOME"} <= set(names), names)
+    os.environ["WIREUP_USER_MEMORY"] = "12345"
+    os.environ["PMIX_WIREUP_TOKEN"] = "a proof"
+    for operands in [], ["all"], ["all", "all"]:
+        text = run(options, "pmix_info", "--param", *operands)
+        check(re.findall(r"^(\S+): ", text, re.M) == names, text)
+        check('\nWIREUP_USER_MEMORY: "12345"\n' in text and "\nWIREUP_UNMAPPED_USERS: not set\n" in text, text)
+        check('\nPMIX_WIREUP_TOKEN: "set"\n' in text and "a proof" not in text, text)
+        check("ITEM[,ITEM...][@DESTINATION], an ITEM is" in text, text)
+    listed = json.loads(run(options, "pmix_info", "--param", "all", "all", "--json"))
+    check(list(listed) == names and listed["WIREUP_USER_MEMORY"]["value"] == "12345", listed)
+    check("value" not in listed["WIREUP_UNMAPPED_USERS"] and listed["WIREUP_OPENPMIX"]["read by"] == "servers", listed)
+    check(listed["PMIX_WIREUP_TOKEN"]["value"] == "set", listed)
+    del os.environ["WIREUP_USER_MEMORY"], os.environ["PMIX_WIREUP_TOKEN"]
+    check("only --param takes all" in run(options, "pmix_info", "all", status=2))
+
+
 def commands(options):
     job = start(options, "serve", 2)
     uri = ["--uri", job.uris[0]]
@@ -112,6 +133,7 @@ def commands(options):
     info = run(options, "pmix_info", "--functions")
     check("Wireup" in info and "PMIx_tool_init" in info, info)
     check("Wireup" in json.loads(run(options, "pmix_info", "--json"))["library"])
+    parameters(options)
     run(options, "palloc", *uri, "--nodes", "4", status=1)  # pmixrun has no allocations
     # An event that the ranks wait for; each says so.
     run(options, "pevent", *uri, "--target", job.nspace, "--info", "a.key=a value", "-3107")
@@ -193,6 +215,7 @@ def ends(options):
 
 
 SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reference", "wireup-top.schema.json")
+VARIABLES = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reference", "environment.md")
 
 
 def conforms(value, schema, where="$"):

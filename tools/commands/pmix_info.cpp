@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_info: which library this is and what it supports. Asks no server.
+// pmix_info: which library this is, what it supports and what can be set. Asks no server.
 #include <cstdio>
+#include <cstdlib>
 
 #include "tool.h"
 
@@ -11,20 +12,64 @@ namespace {
 const Program kProgram = {
     "pmix_info",
     "which PMIx library this is and what it supports",
-    "",
+    "[FRAMEWORK [COMPONENT]]",
     "Shows the version of the library that programs use here, the versions of the interface that it offers,\n"
-    "and the functions that it implements for clients and tools. Asks no server.",
-    {{"functions", nullptr, "show the functions too"}, {"json", nullptr, "as JSON"}},
+    "and the functions that it implements for clients and tools. Asks no server.\n"
+    "\n"
+    "With --param: the variables of the environment that the library reads, who reads them, and how they are\n"
+    "set here. OpenPMIx's parameters (PMIX_MCA_*) have no effect on this library, and a FRAMEWORK and a\n"
+    "COMPONENT, which its command takes, choose nothing.",
+    {{"functions", nullptr, "show the functions too"},
+     {"param", nullptr, "show the variables that can be set instead"},
+     {"json", nullptr, "as JSON"}},
     false,
     0,
-    0,
-    {{"pmix_info --functions", "everything"}},
+    2,
+    {{"pmix_info --functions", "everything"}, {"pmix_info --param all all", "what can be set"}},
 };
+
+struct Variable {
+    const char* names;
+    const char* readers;
+    const char* meaning;
+};
+#define VARIABLE(names, readers, meaning) {names, readers, meaning},
+constexpr Variable kVariables[] = {
+#include "environment.def"
+};
+#undef VARIABLE
+
+void show_variables(bool as_json) {
+    std::string out;
+    for (const Variable& row : kVariables) {
+        for (const std::string& name : split_all(row.names, ' ')) {
+            const char* value = std::getenv(name.c_str());
+            // What is shown may be sent to others.
+            if (value != nullptr && name == "PMIX_WIREUP_TOKEN") value = "set";
+            if (as_json) {
+                out += (out.empty() ? "" : ",") + json_text(name) + ":{\"read by\":" + json_text(row.readers) +
+                       ",\"meaning\":" + json_text(row.meaning) +
+                       (value == nullptr ? "" : ",\"value\":" + json_text(value)) + "}";
+            } else if (value == nullptr) {
+                std::printf("%s: not set\n", name.c_str());
+            } else {
+                std::printf("%s: \"%s\"\n", name.c_str(), value);
+            }
+        }
+        if (!as_json) std::printf("  %s: %s\n", row.readers, row.meaning);
+    }
+    if (as_json) std::printf("{%s}\n", out.c_str());
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
+    if (line.has("param")) {
+        show_variables(line.has("json"));
+        return kGood;
+    }
+    if (!line.operands().empty()) line.wrong("only --param takes " + line.operands()[0]);
     const Tool tool(line, Role::none);
     struct Row {
         const char* label;
