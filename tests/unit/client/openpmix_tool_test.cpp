@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tool at servers that speak OpenPMIx's protocol: one that is scripted (tests/support/openpmix_server.h), for what is
 // said at the start and for servers that say what is false, and this library's own by its TCP port, for what follows.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 #include <pmix_tool.h>

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "common/values/info_view.h"
 #include "common/values/value.h"
 #include "support/server_here.h"
 
