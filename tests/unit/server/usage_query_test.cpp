@@ -80,10 +80,10 @@ TEST_F(UsageQueryTest, ReadQuery_AboutMoreThanThisNode_IsNotAnsweredHere) {
 
 // Its users see a node; processes only their own user. rows: Q20
 TEST_F(UsageQueryTest, ReadQuery_OfAnotherUser_MayKnowTheNodeAndNotTheJob) {
-    const uint32_t stranger = ::geteuid() + 1;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, {"job", 1}, {}, stranger).status());
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, all, only_here(), stranger).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kNode, all, with_node("n0"), stranger).status());
+    const uint32_t another_user = ::geteuid() + 1;
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, {"job", 1}, {}, another_user).status());
+    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, all, only_here(), another_user).status());
+    EXPECT_EQ(PMIX_SUCCESS, read(kNode, all, with_node("n0"), another_user).status());
 }
 
 // rows: Q20
