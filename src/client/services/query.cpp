@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/services/query.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -157,6 +158,38 @@ Result<Value> Work::stored(size_t i, const char* key) const {
     return Value(content);
 }
 
+// What they are told by, and nothing is asked: each once, whatever it has files for.
+pmix_status_t append_filed_servers(InfoList& all) {
+    using Of = OpenPmixFile::Of;
+    const std::vector<OpenPmixFile> files = openpmix_files_around();
+    for (auto file = files.begin(); file != files.end(); ++file) {
+        const OpenPmixAddress& address = file->contact.address;
+        const auto same = [&](const OpenPmixFile& f) { return f.contact.address.uri == address.uri; };
+        if (std::any_of(files.begin(), file, same)) continue;
+        const auto is = [&](Of purpose) {
+            return std::any_of(file, files.end(), [&](const OpenPmixFile& f) { return f.of == purpose && same(f); });
+        };
+        InfoList one;
+        const pmix_rank_t rank = address.server.rank;
+        pmix_status_t rc = one.append_string(PMIX_NSPACE, address.server.nspace);
+        if (rc == PMIX_SUCCESS) rc = one.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
+        if (rc == PMIX_SUCCESS && file->contact.pid != 0)
+            rc = one.append(PMIX_SERVER_PIDINFO, &file->contact.pid, PMIX_PID);
+        if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, address.uri);
+        if (rc == PMIX_SUCCESS && !file->contact.version.empty())
+            rc = one.append_string(PMIX_VERSION_INFO, file->contact.version);
+        if (rc == PMIX_SUCCESS) rc = one.append_flag(PMIX_SERVER_TOOL_SUPPORT, is(Of::tools));
+        if (rc == PMIX_SUCCESS) rc = one.append_flag(PMIX_SERVER_SYSTEM_SUPPORT, is(Of::system));
+        if (rc == PMIX_SUCCESS && is(Of::scheduler)) rc = one.append_flag(PMIX_SERVER_SCHEDULER, true);
+        if (rc == PMIX_SUCCESS && is(Of::controller)) rc = one.append_flag(PMIX_SERVER_SYS_CONTROLLER, true);
+        if (rc != PMIX_SUCCESS) return rc;
+        auto about = common::array_value(std::move(one));
+        if (!about) return about.status();
+        WIREUP_RETURN_IF_ERROR(all.append(PMIX_SERVER_INFO_ARRAY, std::move(about).value()));
+    }
+    return PMIX_SUCCESS;
+}
+
 Result<Value> servers_here(const transport::Io& io) {
     InfoList all;
     for (const common::IdentityReply& identity : look_around(transport::Deadline::in_ms(kLookAroundMs), io)) {
@@ -179,6 +212,7 @@ Result<Value> servers_here(const transport::Io& io) {
         rc = all.append(PMIX_SERVER_INFO_ARRAY, std::move(about).value());
         if (rc != PMIX_SUCCESS) return rc;
     }
+    WIREUP_RETURN_IF_ERROR(append_filed_servers(all));
     if (all.empty()) return PMIX_ERR_NOT_FOUND;
     return common::array_value(std::move(all));
 }

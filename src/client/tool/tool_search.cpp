@@ -112,6 +112,8 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         options.way = ToolOptions::Way::system;
     } else if (infos.flag(PMIX_CONNECT_TO_SCHEDULER)) {
         options.way = ToolOptions::Way::scheduler;
+    } else if (infos.flag(PMIX_CONNECT_TO_SYS_CONTROLLER)) {
+        options.way = ToolOptions::Way::controller;
     } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
         options.way = ToolOptions::Way::system;
         options.any_after_system = true;
@@ -123,6 +125,22 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
         return read_openpmix_way(read, options);
     }
     return PMIX_SUCCESS;
+}
+
+// A file of one of ours is for tools with OpenPMIx's library.
+std::vector<OpenPmixFile> files_of_others(const OpenPmixPlaces& places) {
+    const auto listed = transport::list_servers();
+    const auto is_ours = [&](const OpenPmixFile& file) {
+        return file.contact.pid == ::getpid() ||
+               std::any_of(listed.begin(), listed.end(), [&](const auto& s) { return s.pid == file.contact.pid; });
+    };
+    std::vector<OpenPmixFile> files = list_openpmix_files(places);
+    std::erase_if(files, is_ours);
+    return files;
+}
+
+bool may_be_there(const OpenPmixFile& file) noexcept {
+    return file.contact.pid == 0 || ::kill(file.contact.pid, 0) == 0 || errno != ESRCH;
 }
 
 class Search {
@@ -173,6 +191,10 @@ class Search {
             case ToolOptions::Way::scheduler:
                 return or_filed(
                     PMIX_ERR_UNREACH, [](const OpenPmixFile& file) { return file.of == OpenPmixFile::Of::scheduler; },
+                    true);
+            case ToolOptions::Way::controller:
+                return or_filed(
+                    PMIX_ERR_UNREACH, [](const OpenPmixFile& file) { return file.of == OpenPmixFile::Of::controller; },
                     true);
             case ToolOptions::Way::any:
                 return anybody();
@@ -232,18 +254,10 @@ class Search {
     Result<ToolFound> or_filed(Result<ToolFound>&& found, Fits&& fits, bool named) {
         const pmix_status_t why = found.status();
         if (found || options_.observer || !walks_ || (named && why != PMIX_ERR_UNREACH)) return std::move(found);
-        const auto listed = transport::list_servers();
-        // A file of one of ours is for tools with OpenPMIx's library.
-        const auto is_ours = [&](const OpenPmixFile& file) {
-            return file.contact.pid == ::getpid() ||
-                   std::any_of(listed.begin(), listed.end(), [&](const auto& s) { return s.pid == file.contact.pid; });
-        };
-        std::vector<OpenPmixFile> files = list_openpmix_files(options_.places);
-        std::erase_if(files, [&](const OpenPmixFile& file) { return !fits(file) || is_ours(file); });
+        std::vector<OpenPmixFile> files = files_of_others(options_.places);
+        std::erase_if(files, [&](const OpenPmixFile& file) { return !fits(file); });
         // Those of processes that are not there come last: in another namespace of processes they may be.
-        std::stable_partition(files.begin(), files.end(), [](const OpenPmixFile& file) {
-            return file.contact.pid == 0 || ::kill(file.contact.pid, 0) == 0 || errno != ESRCH;
-        });
+        std::stable_partition(files.begin(), files.end(), may_be_there);
         auto filed = first_of(files);
         return filed || why == PMIX_ERR_UNREACH ? std::move(filed) : std::move(found);
     }
@@ -461,6 +475,12 @@ std::vector<common::IdentityReply> look_around(Deadline deadline, const Io& io) 
         return Visited::meant;
     });
     return all;
+}
+
+std::vector<OpenPmixFile> openpmix_files_around() {
+    std::vector<OpenPmixFile> files = files_of_others(read_openpmix_places(InfoView(nullptr, 0)));
+    std::erase_if(files, [](const OpenPmixFile& file) { return !may_be_there(file); });
+    return files;
 }
 
 }  // namespace pmix::client

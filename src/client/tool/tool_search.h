@@ -12,8 +12,8 @@
 // None is asked without a file by which it is of a release that survives a refusal (openpmix/traits.h).
 //
 // The first of these that is given counts: a file, a URI (also from the environment, last), a pid, a namespace, the
-// system's server, the scheduler, the system's server or else any, any. One that was named and cannot be had is an
-// error; so is naming two in PMIX_SERVER_URI and PMIX_TCP_URI.
+// system's server, the scheduler, the system's controller, the system's server or else any, any. One that was named and
+// cannot be had is an error; so is naming two in PMIX_SERVER_URI and PMIX_TCP_URI.
 //
 // What can go wrong: PMIX_ERR_BAD_PARAM for impossible options, PMIX_ERR_NOT_FOUND for a file that is not there,
 // PMIX_ERR_UNREACH: no server, or none that is not attached already; a named server's status when it refuses;
@@ -35,7 +35,7 @@
 namespace pmix::client {
 
 struct ToolOptions {
-    enum class Way : uint8_t { any, file, uri, pid, nspace, system, scheduler };
+    enum class Way : uint8_t { any, file, uri, pid, nspace, system, scheduler, controller };
     Way way = Way::any;
     bool any_after_system = false;
     bool nowhere = false;   // PMIX_TOOL_DO_NOT_CONNECT
@@ -80,5 +80,7 @@ common::Result<ToolFound> find_server(const ToolOptions& options, common::InfoVi
 
 // What can be seen of the servers of this node. Those that do not answer are left out.
 std::vector<common::IdentityReply> look_around(transport::Deadline deadline, const transport::Io& io);
+// The files of servers that speak OpenPMIx's protocol, those of processes that have ended left out.
+std::vector<OpenPmixFile> openpmix_files_around();
 
 }  // namespace pmix::client

@@ -363,6 +363,80 @@ TEST_P(OpenPmixTool, Find_TheScheduler) {
     EXPECT_TRUE(has_server("server"));
 }
 
+// proves: PMIx_tool_init PMIX_CONNECT_TO_SYS_CONTROLLER
+TEST_P(OpenPmixTool, Find_TheController) {
+    put_stale_file("pmix.sys.node");
+    put_stale_file("pmix.sched.node");
+    put_file("pmix.sysctrlr.node");
+    InfoList infos;
+    infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    EXPECT_TRUE(has_server("server"));
+}
+
+TEST_P(OpenPmixTool, Find_TheController_WhereThereIsNone_IsUnreachable) {
+    put_file("pmix.sched.node");
+    InfoList infos;
+    infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
+    EXPECT_EQ(PMIX_ERR_UNREACH, init(infos));
+}
+
+// proves: PMIx_tool_attach_to_server PMIX_CONNECT_TO_SYS_CONTROLLER
+TEST_P(OpenPmixTool, Attach_ToTheController) {
+    put_file("pmix.sysctrlr.node");
+    answer_as("mine", "server", theirs::PeerKind::named_tool);
+    InfoList nowhere;
+    nowhere.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+    nowhere.append_string(PMIX_TOOL_NSPACE, "mine");
+    ASSERT_EQ(PMIX_SUCCESS, init(nowhere));
+    InfoList infos;
+    infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
+    pmix_proc_t server;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    EXPECT_STREQ("server", server.nspace);
+}
+
+// Each once, with what it is for; what is gone is left out.
+TEST_P(OpenPmixTool, Query_AvailableServers_HasTheirs) {
+    put_file("session/pmix.node.tool.server");
+    put_file("session/pmix.node.tool");
+    put_file("pmix.sysctrlr.node");
+    std::ofstream(folder_.path("pmix.sys.node")) << "gone.0;tcp4://127.0.0.1:1\nv5.0.7\n2147483646\n0:0\nnow\n";
+    ASSERT_EQ(0, ::chmod(folder_.path("pmix.sys.node").c_str(), 0600));
+    InfoList infos;
+    infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    char* keys[] = {const_cast<char*>(PMIX_QUERY_AVAIL_SERVERS), nullptr};
+    pmix_query_t query{keys, nullptr, 0};
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    ASSERT_EQ(1u, n);
+    size_t theirs_listed = 0;
+    for (const pmix_info_t& server : common::infos_in(results[0].value)) {
+        EXPECT_STREQ(PMIX_SERVER_INFO_ARRAY, server.key);
+        const common::InfoView about = common::infos_in(server.value);
+        std::string_view uri, version, name;
+        const pmix_info_t* rank = about.find(PMIX_RANK);
+        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_SERVER_URI, &uri));
+        EXPECT_FALSE(uri.starts_with("gone")) << uri;
+        if (uri != server_->uri) continue;
+        ++theirs_listed;
+        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_VERSION_INFO, &version));
+        EXPECT_EQ(GetParam().first, version);
+        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_NSPACE, &name));
+        EXPECT_EQ("server", name);
+        ASSERT_NE(nullptr, rank);
+        EXPECT_EQ(0u, rank->value.data.rank);
+        EXPECT_TRUE(about.has(PMIX_SERVER_PIDINFO));
+        EXPECT_TRUE(about.flag(PMIX_SERVER_TOOL_SUPPORT));
+        EXPECT_FALSE(about.flag(PMIX_SERVER_SYSTEM_SUPPORT));
+        EXPECT_TRUE(about.flag(PMIX_SERVER_SYS_CONTROLLER));
+    }
+    EXPECT_EQ(1u, theirs_listed);
+    PMIx_Info_free(results, n);
+}
+
 // proves: PMIx_tool_attach_to_server PMIX_CONNECT_TO_SCHEDULER PMIX_SYSTEM_TMPDIR PMIX_SERVER_TMPDIR
 TEST_P(OpenPmixTool, Attach_ByAFile_InTheFolderThatIsNamed) {
     ::unsetenv("PMIX_SYSTEM_TMPDIR");
