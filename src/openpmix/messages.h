@@ -41,6 +41,8 @@ enum class Command : uint8_t {
     iof_pull = 22,
     iof_push = 23,
     group_construct = 24,
+    group_join = 25,
+    group_invite = 26,
     group_destruct = 28,
     iof_deregister = 29,
     fabric_register = 30,
@@ -278,6 +280,25 @@ struct PlainGroupDestructRequest {
     Infos infos;
     WIREUP_FIELDS(PlainGroupDestructRequest, group, infos)
 };
+// Of releases since 7.0, which form the groups of invited processes themselves; before, and of others, all of it is
+// events. Both are answered at once; what becomes of the group is told by an event.
+struct GroupInviteRequest {
+    static constexpr Command kCommand = Command::group_invite;
+    Text group;
+    Procs procs;
+    Number32 timeout;  // seconds; 0: none
+    Flag optional;
+    Flag assigns_id;
+    WIREUP_FIELDS(GroupInviteRequest, group, procs, timeout, optional, assigns_id)
+};
+struct GroupJoinRequest {
+    static constexpr Command kCommand = Command::group_join;
+    Text group;
+    Status answer;  // PMIX_GROUP_INVITE_ACCEPTED or _DECLINED
+    Flag has_leader;
+    std::optional<Proc> leader;
+    WIREUP_FIELDS(GroupJoinRequest, group, answer, has_leader, leader)
+};
 struct FabricRegisterRequest {
     static constexpr Command kCommand = Command::fabric_register;
     Infos infos;
@@ -438,6 +459,14 @@ struct OutputMessage {
     WIREUP_FIELDS(OutputMessage, source, channel, reference, infos, data)
 };
 
+// A process has deleted a key; its copies are to go too. To clients since 7.0.
+struct DeletionMessage {
+    Proc proc;
+    Scope scope;  // PMIX_DEL_*
+    Text key;
+    WIREUP_FIELDS(DeletionMessage, proc, scope, key)
+};
+
 // All of them, for the definitions and tests.
 // clang-format off
 #define WIREUP_OPENPMIX_REQUESTS(X) \
@@ -447,14 +476,14 @@ struct OutputMessage {
     X(DeregisterEventsRequest) X(QueryRequest) X(LogRequest) X(AllocationRequest) \
     X(JobControlRequest) X(MonitorRequest) X(GetCredentialRequest) X(ValidateCredentialRequest) \
     X(IofPullRequest) X(IofPushRequest) X(IofDeregisterRequest) X(GroupConstructRequest) \
-    X(GroupDestructRequest) X(PlainGroupDestructRequest) X(FabricRegisterRequest) \
+    X(GroupDestructRequest) X(PlainGroupDestructRequest) X(GroupInviteRequest) X(GroupJoinRequest) X(FabricRegisterRequest) \
     X(FabricUpdateRequest) X(DeviceDistancesRequest) X(RefreshRequest) X(ResourceBlockRequest) \
     X(SessionControlRequest) X(ResolvePeersRequest) X(ResolveNodeRequest) X(StoreFallbackRequest)
 #define WIREUP_OPENPMIX_OTHERS(X) \
     X(JobData) X(ProcData) X(RankData) X(SectionData) X(HelloInfosMessage) X(StatusReply) \
     X(InfosReply) X(GetReply) X(LookupReply) X(SpawnReply) X(ConnectReplyMessage) X(CredentialReply) \
     X(IofPullReply) X(DeviceDistancesReply) X(RefreshReply) X(ResolvePeersReply) X(ResolveNodeReply) \
-    X(GroupContextReply) X(GroupMembersReply) X(GroupReply) X(EventMessage) X(OutputMessage)
+    X(GroupContextReply) X(GroupMembersReply) X(GroupReply) X(EventMessage) X(OutputMessage) X(DeletionMessage)
 // clang-format on
 
 // Appends the message's calls to out, which is unchanged on an error.

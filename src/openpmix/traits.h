@@ -49,6 +49,9 @@ struct Traits {
     bool pull_has_id = true;           // sends an identifier with a request for output
     bool topology_support = true;      // has hwloc's bytes of support behind a topology's XML
     bool reserved_at_once = true;      // its own client asks for a reserved key with PMIX_IMMEDIATE
+    bool forms_invited = false;        // forms the groups of processes that are invited
+    bool leaves_by_event = false;      // an event to the members is how a process leaves a group
+    bool deletes_keys = false;         // takes deletions in a commit, and tells its clients of them
     size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
 
     pmix_data_type_t newest_type = 0;  // the highest data type that its encoding has

@@ -6,6 +6,7 @@
 #include "client/data/get.h"
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
+#include "client/groups/group_served.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
 #include "common/values/info_view.h"
@@ -554,21 +555,62 @@ common::Result<PreparedInvitation> prepare(Session& session, const char* name, c
     return p;
 }
 
-// Runs the form that calls back, and waits.
+// Runs the form that calls back, and waits if it has begun.
 template <class Start>
 pmix_status_t waited(Session& session, pmix_info_t** results, size_t* nresults, Start&& start) {
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     transport::Waiter waiter;
     pmix_status_t status = PMIX_ERROR;
     InfoList list;
-    start([&](pmix_status_t rc, InfoList&& infos) {
+    const pmix_status_t begun = start([&](pmix_status_t rc, InfoList&& infos) {
         status = rc;
         list = std::move(infos);
         waiter.complete();
     });
+    if (begun != PMIX_SUCCESS) return begun;
     session.loop().wait(waiter, transport::Deadline::never());
     hand_out_results(std::move(list), results, nresults);
     return status;
+}
+
+}  // namespace
+
+namespace {
+
+pmix_status_t begin_invite(Session& session, PreparedInvitation&& p, ProcList&& members, GroupDone done) {
+    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
+    if (session.server_invites())
+        return invite_by_server(session, std::move(p.name), std::move(members), p.infos, std::move(done));
+    session.group_events().invites().invite(std::move(p.name), std::move(members), std::move(p.infos), std::move(done));
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t begin_join(Session& session, PreparedInvitation&& p, ProcList&& leader, bool accept, GroupDone done) {
+    if (accept) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
+    if (session.server_invites())
+        return join_by_server(session, std::move(p.name), std::move(leader), accept, p.infos, std::move(done));
+    session.group_events().invites().join(std::move(p.name), leader[0], accept, std::move(p.infos), std::move(done));
+    return PMIX_SUCCESS;
+}
+
+// The inviter of a join: a single process.
+common::Result<ProcList> checked_leader(const pmix_proc_t* leader, pmix_group_opt_t opt) {
+    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
+    if (!common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
+    return checked_procs(leader, 1);
+}
+
+// A server that invites them finds the processes of a wildcard itself.
+common::Result<ProcList> members_for(Session& session, const pmix_proc_t procs[], size_t nprocs) {
+    if (!session.server_invites()) return single_procs(session, procs, nprocs);
+    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
+    return checked_procs(procs, nprocs);
+}
+
+GroupDone calling_back(pmix_info_cbfunc_t callback, void* cbdata) {
+    return [callback, cbdata](pmix_status_t rc, InfoList&& infos) {
+        call_with_results(callback, cbdata, rc, std::move(infos));
+    };
 }
 
 }  // namespace
@@ -578,11 +620,10 @@ pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    auto list = single_procs(session, procs, nprocs);
+    auto list = members_for(session, procs, nprocs);
     if (!list) return list.status();
-    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return waited(session, results, nresults, [&](GroupDone done) {
-        session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos), std::move(done));
+        return begin_invite(session, std::move(p).value(), std::move(list).value(), std::move(done));
     });
 }
 
@@ -590,28 +631,20 @@ pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_pro
                               const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
-    auto list = single_procs(session, procs, nprocs);
+    auto list = members_for(session, procs, nprocs);
     if (!list) return list.status();
-    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
-    session.group_events().invites().invite(p->name, std::move(list).value(), std::move(p->infos),
-                                            [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
-                                                call_with_results(callback, cbdata, rc, std::move(infos_out));
-                                            });
-    return PMIX_SUCCESS;
+    return begin_invite(session, std::move(p).value(), std::move(list).value(), calling_back(callback, cbdata));
 }
 
 pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
                          const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
     if (!p) return p.status();
-    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
-    auto list = checked_procs(leader, 1);
-    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
-    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    if (opt == PMIX_GROUP_ACCEPT) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
+    auto list = checked_leader(leader, opt);
+    if (!list) return list.status();
     return waited(session, results, nresults, [&](GroupDone done) {
-        session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
-                                              std::move(done));
+        return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
+                          std::move(done));
     });
 }
 
@@ -619,15 +652,10 @@ pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_
                             const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
     if (!p) return p.status();
-    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
-    auto list = checked_procs(leader, 1);
-    if (!list || !common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
-    if (opt == PMIX_GROUP_ACCEPT) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
-    session.group_events().invites().join(p->name, (*list)[0], opt == PMIX_GROUP_ACCEPT, std::move(p->infos),
-                                          [callback, cbdata](pmix_status_t rc, InfoList&& infos_out) {
-                                              call_with_results(callback, cbdata, rc, std::move(infos_out));
-                                          });
-    return PMIX_SUCCESS;
+    auto list = checked_leader(leader, opt);
+    if (!list) return list.status();
+    return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
+                      calling_back(callback, cbdata));
 }
 
 }  // namespace pmix::client

@@ -25,8 +25,11 @@ using transport::Io;
 
 namespace {
 
-// What we say we are: servers send what only later releases read to those that say so.
-constexpr const char* kClaimedVersion = "5.0.11";
+// What we say we are: servers send what only later releases read to those that say so. Deletions of keys are told to
+// those of 7.0.
+constexpr const char* claimed_version(const openpmix::Traits& traits) noexcept {
+    return traits.deletes_keys ? "7.0.0" : "5.0.11";
+}
 constexpr uint32_t kJobDataTag = openpmix::kFirstRequestTag + 1;
 constexpr uint32_t kWholeJobTag = kJobDataTag + 1;
 // Messages that nobody has asked for, before the answer.
@@ -102,7 +105,7 @@ pmix_status_t say_hello(int fd, OpenPmixEnvironment& environment, common::InfoVi
     request.security = environment.security;
     request.credential = credential_of(environment.security);
     request.id = environment.self;
-    request.version = kClaimedVersion;
+    request.version = claimed_version(environment.traits);
     request.encoding = environment.encoding;
     request.buffer_kind = environment.buffer_kind;
     request.store = environment.store;
@@ -213,6 +216,8 @@ Result<OpenPmixGreeting> greet_openpmix(OpenPmixEnvironment environment, std::st
     common::HelloReply& reply = out.greeting.reply;
     reply.version = common::kProtocolMax;
     reply.features = common::kFeatureSegments;
+    if (environment.traits.deletes_keys) reply.features |= common::kFeatureDeletions;
+    if (environment.traits.forms_invited) reply.features |= common::kFeatureInvitations;
     reply.server = environment.server;
     reply.self = environment.self;
     reply.segments.push_back(std::move(grant->segment));

@@ -337,6 +337,11 @@ void OpenPmixServices::note_put(std::string_view key, Bytes value) {
         puts_.insert_or_assign(std::string(key), common::Blob(value.begin(), value.end()));
 }
 
+void OpenPmixServices::note_deletion(std::string_view key) {
+    const auto it = puts_.find(key);
+    if (it != puts_.end()) puts_.erase(it);
+}
+
 // What this process has put, and what is known of its job where it is the first of it to take part: without these the
 // others do not learn of either.
 void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs::InfosToEnd* extras) const {
@@ -384,6 +389,7 @@ void OpenPmixServices::append_extras(const common::ConnectRequest& ours, theirs:
 template <class Answer, class Theirs, class Then>
 pmix_status_t OpenPmixServices::ask_with_others(const FrameHeader& header, common::ConnectRequest& ours, Theirs request,
                                                 Then then) {
+    replace_groups(ours.procs);
     auto others = others_of(ours.procs);
     request.procs.procs = std::move(ours.procs);
     request.infos.infos = std::move(ours.infos);
@@ -394,6 +400,7 @@ pmix_status_t OpenPmixServices::ask_with_others(const FrameHeader& header, commo
 
 void OpenPmixServices::connect(const FrameHeader& header, Bytes payload) {
     exchange_.take<common::ConnectRequest>(header, payload, [&](common::ConnectRequest& ours) {
+        replace_groups(ours.procs);
         theirs::ConnectRequestMessage request;
         if (exchange_.traits().connect_has_extras) append_extras(ours, &request.extras);
         return ask_with_others<theirs::ConnectReplyMessage>(

@@ -8,13 +8,15 @@
 //            all handlers, without the directives of any of them, which the process itself follows; it is taken back
 //            with the last handler. Nor does a server pass an event back to the process that raised it: its own
 //            handlers are told here, also those that come later, of the newest of its events.
-//   groups   the members of each, which the end of a group names again.
+//   groups   the members of each, which the end of a group names again, as does a collective operation of the group.
 //
 // What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,8 +39,11 @@ class OpenPmixServices {
     // Unasked, from the server.
     void event(common::Bytes payload);
     void output(common::Bytes payload);
+    // The members of groups in the place of the groups' names.
+    void replace_groups(common::ProcList& procs) const;
     // What this process shows to others than its node's: a connect tells it.
     void note_put(std::string_view key, common::Bytes value);
+    void note_deletion(std::string_view key);
 
   private:
     struct Pull {
@@ -51,6 +56,11 @@ class OpenPmixServices {
     struct Group {
         common::ProcList members;
         bool constructed = false;  // else asked for
+    };
+    // An invitation that was sent or accepted, until there is a group or none.
+    struct Invitation {
+        common::FrameHeader header;
+        common::ProcId leader;  // the process that has sent it
     };
     struct Registration {
         common::FrameHeader header;
@@ -71,6 +81,8 @@ class OpenPmixServices {
         exchange_.relay_status<Ours>(header, payload, convert);
     }
 
+    // This class's own registration, for the events that invitations end with.
+    static constexpr uint64_t kWatch = uint64_t{1} << 61;
     void register_events(const common::FrameHeader& header, common::Bytes payload);
     void deregister_events(const common::FrameHeader& header, common::Bytes payload);
     void advance(uint64_t reference);
@@ -97,6 +109,22 @@ class OpenPmixServices {
     void forget_construction(const std::string& name);
     void forget_group(const std::string& name);
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void leave(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void note_group_event(const openpmix::EventMessage& event);
+    // From here on the group is known by its members. The results of its construction, for its caller.
+    common::InfoList note_group(const std::string& name, common::ProcList&& members, std::optional<size_t> context,
+                                const common::Infos& shared);
+    void invite(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void answer_invitation(const common::FrameHeader& header, common::GroupRequest&& ours);
+    void watch_invitations(std::function<void(pmix_status_t)> then);
+    void watching(pmix_status_t status);
+    template <class Theirs>
+    void ask_of_invitation(const common::FrameHeader& header, const std::string& name, common::ProcId leader,
+                           std::shared_ptr<const Theirs> request);
+    void invitation_formed(const std::string& name, const openpmix::EventMessage& event);
+    void end_invitations(const std::string& name, const common::ProcId* leader, pmix_status_t status);
+    void leader_ended(const common::ProcId& leader);
+    void take_shared(const pmix_value_t& shared, std::optional<size_t> context);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
     void name_known_nodes(const common::FrameHeader& header, pmix_status_t otherwise);
@@ -121,6 +149,8 @@ class OpenPmixServices {
     std::deque<common::EventNotify> own_events_;  // the newest
     std::map<uint64_t, Pull> pulls_;
     std::map<std::string, Group, std::less<>> groups_;
+    std::multimap<std::string, Invitation, std::less<>> invitations_;  // by group
+    std::vector<std::function<void(pmix_status_t)>> watchers_;         // wait for the registration of kWatch
     std::map<std::string, common::Blob, std::less<>> puts_;
 };
 

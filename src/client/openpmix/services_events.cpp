@@ -61,6 +61,7 @@ void OpenPmixServices::advance(uint64_t reference) {
     }
     if (all) {
         it->second.waits = false;
+        if (reference == kWatch) return watching(PMIX_SUCCESS);
         exchange_.reply(it->second.header, PMIX_SUCCESS, common::Nothing{});
         return replay_own(reference);
     }
@@ -86,7 +87,11 @@ void OpenPmixServices::registered(uint64_t reference, uint64_t request, pmix_sta
     if (!good && it != registrations_.end() && it->second.waits) {
         const FrameHeader header = it->second.header;
         forget_registration(reference);
-        exchange_.refuse(header, status);
+        if (reference == kWatch) {
+            watching(status);
+        } else {
+            exchange_.refuse(header, status);
+        }
     }
     std::vector<uint64_t> waiting;
     for (const auto& [other, registration] : registrations_)
@@ -177,6 +182,7 @@ bool OpenPmixServices::is_here(const ProcId& proc) const noexcept {
 void OpenPmixServices::event(Bytes payload) {
     theirs::EventMessage got;
     if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    note_group_event(got);
     InfoList infos;
     for (const pmix_info_t& info : got.infos.infos) {
         if (common::key_view(info) == kServerMark) continue;

@@ -7,6 +7,7 @@
 #include "client/openpmix/services.h"
 #include "common/values/array_value.h"
 #include "common/values/info_view.h"
+#include "common/values/proc_array.h"
 
 namespace pmix::client {
 
@@ -186,6 +187,10 @@ void OpenPmixServices::group(const FrameHeader& header, Bytes payload) {
         return exchange_.refuse(header, rc);
     if (ours.call == common::GroupCall::construct) return construct(header, std::move(ours));
     if (ours.call == common::GroupCall::destruct) return destruct(header, std::move(ours));
+    if (ours.call == common::GroupCall::leave) return leave(header, std::move(ours));
+    if (ours.call == common::GroupCall::invite) return invite(header, std::move(ours));
+    if (ours.call == common::GroupCall::accept || ours.call == common::GroupCall::decline)
+        return answer_invitation(header, std::move(ours));
     // Their servers tell nobody which groups there are.
     exchange_.refuse(header, ours.call == common::GroupCall::names ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOT_SUPPORTED);
 }
@@ -205,9 +210,42 @@ void OpenPmixServices::forget_group(const std::string& name) {
     for (const std::string& nspace : others) shadow_.release(nspace);
 }
 
+// Only its members have a group, and each of them asks its server for processes by their names.
+void OpenPmixServices::replace_groups(common::ProcList& procs) const {
+    common::ProcList out;
+    for (ProcId& proc : procs) {
+        const auto known = groups_.find(proc.nspace);
+        const common::ProcList none;
+        const common::ProcList& members =
+            known != groups_.end() && known->second.constructed ? known->second.members : none;
+        if (proc.rank == PMIX_RANK_WILDCARD && !members.empty()) {
+            out.insert(out.end(), members.begin(), members.end());
+        } else {
+            out.push_back(proc.rank < members.size() ? members[proc.rank] : std::move(proc));
+        }
+    }
+    procs = std::move(out);
+}
+
+InfoList OpenPmixServices::note_group(const std::string& name, common::ProcList&& members,
+                                      std::optional<size_t> context, const common::Infos& shared) {
+    // The number first: programs read it from the first result without looking at the key.
+    InfoList results;
+    if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
+        throw std::bad_alloc();
+    if (results.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS) throw std::bad_alloc();
+    append_members(results, members);
+    append_shared(results, shared);
+    for (const std::string& nspace : others_of(members)) shadow_.hold(nspace);
+    forget_group(name);
+    groups_.insert_or_assign(name, Group{std::move(members), true});
+    return results;
+}
+
 void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest&& ours) {
     theirs::GroupConstructRequest request;
     request.group = theirs::Text(ours.name);
+    replace_groups(ours.procs);
     request.procs.procs = ours.procs;
     if (exchange_.traits().connect_has_extras) {
         request.infos.infos = signed_by(self_, ours.infos);
@@ -253,17 +291,7 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
             forget_construction(name);
             return exchange_.refuse(header, status);
         }
-        // The number first: programs read it from the first result without looking at the key.
-        InfoList results;
-        if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
-            throw std::bad_alloc();
-        if (results.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS) throw std::bad_alloc();
-        append_members(results, members);
-        append_shared(results, shared);
-        reply.infos = std::move(results);
-        for (const std::string& nspace : others_of(members)) shadow_.hold(nspace);
-        forget_group(name);
-        groups_.insert_or_assign(name, Group{std::move(members), true});
+        reply.infos = note_group(name, std::move(members), context, shared);
         exchange_.reply(header, status, reply, std::move(descriptors));
     };
     const pmix_status_t rc = exchange_.ask(request, take);
@@ -291,6 +319,36 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
         request.infos.infos = std::move(ours.infos);
         rc = exchange_.ask_for<theirs::StatusReply>(header, request, ended);
     }
+    if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
+}
+
+// The members are told by an event, which is all that there is to it.
+void OpenPmixServices::leave(const FrameHeader& header, common::GroupRequest&& ours) {
+    if (!exchange_.traits().leaves_by_event) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
+    const auto known = groups_.find(ours.name);
+    if (known == groups_.end() || !known->second.constructed) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
+    common::ProcList others = known->second.members;
+    std::erase(others, self_);
+    if (others.empty()) {
+        forget_group(ours.name);
+        return exchange_.reply(header, PMIX_SUCCESS, common::GroupReply{});
+    }
+    InfoList told;
+    common::append_proc_array(told, PMIX_EVENT_CUSTOM_RANGE, others);
+    const pmix_proc_t self = self_.to_c();
+    if (told.append(PMIX_EVENT_AFFECTED_PROC, &self, PMIX_PROC) != PMIX_SUCCESS ||
+        told.append_string(PMIX_GROUP_ID, ours.name) != PMIX_SUCCESS ||
+        told.append_all(ours.infos.data(), ours.infos.size()) != PMIX_SUCCESS)
+        throw std::bad_alloc();
+    theirs::NotifyRequest request;
+    request.code.value = PMIX_GROUP_LEFT;
+    request.range.value = PMIX_RANGE_CUSTOM;
+    request.infos.infos = std::move(told);
+    const auto left = [this, header, name = ours.name](pmix_status_t status, const theirs::StatusReply&) {
+        forget_group(name);
+        exchange_.reply(header, status, common::GroupReply{});
+    };
+    const pmix_status_t rc = exchange_.ask_for<theirs::StatusReply>(header, request, left);
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 

@@ -228,6 +228,16 @@ pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&
     return generation.status();
 }
 
+pmix_status_t Shadow::take_deletion(const common::ProcId& proc, std::string_view key) {
+    const auto it = entries_.find(proc.nspace);
+    if (it == entries_.end() || it->second.procs.count(proc.rank) == 0 || !common::is_valid_key(key))
+        return PMIX_SUCCESS;
+    const Record gone{key, dstore::kDeletedValue, PMIX_GLOBAL};
+    const auto generation = it->second.writer->commit(proc.rank, {&gone, 1});
+    written(it->second);
+    return generation.status();
+}
+
 void Shadow::written(Entry& entry) {
     if (!entry.writer->compaction_due()) return;
     const auto renewed = entry.writer->compact();

@@ -38,6 +38,9 @@ class Shadow {
     // What a process has put.
     pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values);
 
+    // What a process has deleted is not found here any more. Nothing happens where it has not been here.
+    pmix_status_t take_deletion(const common::ProcId& proc, std::string_view key);
+
     // Connected with a namespace: kept until it has been released as often. The last release gives its segment back.
     void hold(std::string_view nspace);
     void release(std::string_view nspace);

@@ -2,7 +2,6 @@
 #include "client/openpmix/translator.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -44,11 +43,12 @@ bool tells_of_jobs(uint16_t command) noexcept {
 // What a commit's message has around its sections, and more.
 constexpr size_t kCommitHeads = 1024;
 
-// Encoded values, as many in a message as it has room for.
+// Encoded values, as many in a message as it has room for. Servers take sections in their order, so what is deleted and
+// what is put for the same scope keep theirs.
 class CommitParts {
   public:
     struct Message {
-        std::map<pmix_scope_t, std::vector<uint8_t>> sections;
+        std::vector<std::pair<pmix_scope_t, std::vector<uint8_t>>> sections;
         size_t size = 0;
     };
 
@@ -58,7 +58,7 @@ class CommitParts {
         if (call.size() > most_) return PMIX_ERR_OUT_OF_RESOURCE;
         if (messages_.back().size + call.size() > most_) messages_.emplace_back();
         Message& last = messages_.back();
-        auto& calls = last.sections[scope];
+        auto& calls = section_of(last, scope);
         calls.insert(calls.end(), call.begin(), call.end());
         last.size += call.size();
         return PMIX_SUCCESS;
@@ -66,6 +66,15 @@ class CommitParts {
     const std::vector<Message>& messages() const noexcept { return messages_; }
 
   private:
+    static bool deletes(pmix_scope_t scope) noexcept { return dstore::deleted_scope(scope) != PMIX_SCOPE_UNDEF; }
+    // The newest of this scope with none of the other kind behind it.
+    static std::vector<uint8_t>& section_of(Message& message, pmix_scope_t scope) {
+        auto& sections = message.sections;
+        for (auto it = sections.rbegin(); it != sections.rend() && deletes(it->first) == deletes(scope); ++it)
+            if (it->first == scope) return it->second;
+        return sections.emplace_back(scope, std::vector<uint8_t>()).second;
+    }
+
     const size_t most_;
     std::vector<Message> messages_;
 };
@@ -107,6 +116,17 @@ void OpenPmixTranslator::message(const theirs::FrameHeader& header, Bytes payloa
     if (header.tag >= theirs::kFirstRequestTag) return exchange_.answered(header.tag, payload);
     if (header.tag == theirs::kEventTag) return services_.event(payload);
     if (header.tag == theirs::kOutputTag) return services_.output(payload);
+    if (header.tag == theirs::kDeletionTag) return deleted(payload);
+}
+
+// Of whichever scope: what this process has a copy of was meant for it.
+void OpenPmixTranslator::deleted(Bytes payload) {
+    theirs::DeletionMessage got;
+    if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
+    const pmix_status_t rc = shadow_->take_deletion(got.proc.id, got.key.text);
+    if (rc == PMIX_SUCCESS) return;
+    WIREUP_LOG(client, error, "what %s.%u has deleted is still found here: %d", got.proc.id.nspace.c_str(),
+               static_cast<unsigned>(got.proc.id.rank), rc);
 }
 
 // ---- to the session ----
@@ -196,15 +216,25 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
     for (const common::CommitEntry& entry : ours.entries) {
         theirs::SectionData data;
         data.values.pairs.emplace_back().key = entry.key;
-        pmix_status_t rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
+        // A deletion has a value that is none, in a section of its own.
+        const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
+        const bool deletes = deleted != PMIX_SCOPE_UNDEF;
+        const pmix_scope_t meant = deletes ? deleted : entry.scope;
+        pmix_status_t rc = PMIX_SUCCESS;
+        if (!deletes) rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
+        if (deletes && !exchange_.traits().deletes_keys) rc = PMIX_ERR_NOT_SUPPORTED;
         std::vector<uint8_t> call;
         if (rc == PMIX_SUCCESS) rc = theirs::encode(data, exchange_.traits(), &call);
         for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE})
-            if (rc == PMIX_SUCCESS && (entry.scope == scope || entry.scope == PMIX_GLOBAL)) rc = parts.add(scope, call);
+            if (rc == PMIX_SUCCESS && (meant == scope || meant == PMIX_GLOBAL))
+                rc = parts.add(deletes ? dstore::deletion_for(scope) : scope, call);
         if (rc != PMIX_SUCCESS) return refuse(rc);
     }
-    for (const common::CommitEntry& entry : ours.entries)
-        if (entry.scope != PMIX_LOCAL) services_.note_put(entry.key, entry.value);
+    for (const common::CommitEntry& entry : ours.entries) {
+        const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
+        if (deleted != PMIX_SCOPE_UNDEF && deleted != PMIX_LOCAL) services_.note_deletion(entry.key);
+        if (deleted == PMIX_SCOPE_UNDEF && entry.scope != PMIX_LOCAL) services_.note_put(entry.key, entry.value);
+    }
     struct Progress {
         size_t left;
         pmix_status_t status = PMIX_SUCCESS;  // the first failure
@@ -232,6 +262,7 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
 // What others have put stays with the server: the first Get of a process brings it here.
 void OpenPmixTranslator::fence(const FrameHeader& header, Bytes payload) {
     exchange_.take<common::FenceRequest>(header, payload, [&](common::FenceRequest& ours) {
+        services_.replace_groups(ours.procs);
         theirs::FenceRequest request;
         request.procs.procs = std::move(ours.procs);
         request.infos.infos = std::move(ours.infos);

@@ -43,6 +43,7 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     pmix_status_t deliver_segment(const common::SegmentRef& segment, transport::Descriptor&& descriptor);
     void deliver_end(const std::string& nspace, uint64_t instance);
 
+    void deleted(common::Bytes payload);
     bool request(const common::FrameHeader& header, common::Bytes payload);
     void commit(const common::FrameHeader& header, common::Bytes payload);
     void fence(const common::FrameHeader& header, common::Bytes payload);

@@ -82,6 +82,8 @@ class Session final : public transport::ConnectionHandler {
     bool takes_rank_bits() const noexcept { return takes_rank_bits_; }
     // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
     bool server_deletes() const noexcept { return server_deletes_; }
+    // Does its server form groups of processes that are invited? Likewise, not of a tool.
+    bool server_invites() const noexcept { return server_invites_; }
     // Is its server content with a client that reads when it makes a call? Likewise.
     bool may_read_late() const noexcept { return may_read_late_; }
     // Its server may know more of a job than it has said of it: one that speaks OpenPMIx's protocol. A client's is set
@@ -92,6 +94,7 @@ class Session final : public transport::ConnectionHandler {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
         takes_rank_bits_ = (features & common::kFeatureRankBits) != 0;
         server_deletes_ = (features & common::kFeatureDeletions) != 0;
+        server_invites_ = (features & common::kFeatureInvitations) != 0;
         may_read_late_ = (features & common::kFeatureReadsLate) != 0;
     }
     // Has PMIx_Store_internal been used for another process?
@@ -346,6 +349,7 @@ class Session final : public transport::ConnectionHandler {
     bool takes_ranges_ = false;
     bool takes_rank_bits_ = false;
     bool server_deletes_ = true;
+    bool server_invites_ = false;
     bool may_read_late_ = false;
     std::atomic<bool> server_has_more_{false};
     std::atomic<bool> reclaiming_{false};

@@ -20,6 +20,11 @@ enum class GroupCall : uint32_t {
     decide = 3,    // name; what a process's handlers made of a failure: infos has PMIX_GROUP_LEADER if it wants to lead
     abort = 4,     // name; the construct is to end with PMIX_GROUP_CONSTRUCT_ABORT
     names = 5,     // procs: one; answered with PMIX_GROUP_NAMES
+    // At servers that form invited groups themselves (kFeatureInvitations), where a process sends no events about them.
+    // name, procs, infos; answered when the group has formed or is none, with results as of a construct.
+    invite = 6,
+    accept = 7,   // name, procs: the process that has invited, or none; answered likewise, without one at once
+    decline = 8,  // name, procs likewise; answered at once
 };
 
 // Events that are about groups.

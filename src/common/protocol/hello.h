@@ -35,6 +35,9 @@ inline constexpr uint64_t kFeatureDeletions = 1u << 2;  // commits may delete ke
 inline constexpr uint64_t kFeatureRankBits = 1u << 3;   // ranges may have ranks as bits beside them
 // A client may leave what it is told unread until its next call; a server marks segments that others have replaced.
 inline constexpr uint64_t kFeatureReadsLate = 1u << 4;
+// The server forms the groups that processes are invited to (GroupCall::invite). No server of this library's own does:
+// its clients do. Those of OpenPMIx 7 do.
+inline constexpr uint64_t kFeatureInvitations = 1u << 5;
 inline constexpr uint64_t kFeatures =
     kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits | kFeatureReadsLate;
 

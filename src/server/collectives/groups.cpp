@@ -36,6 +36,9 @@ void Groups::request(Peer& peer, common::GroupRequest& request, Reply reply) {
         case GroupCall::abort:
             return decide(peer, request, std::move(reply));
         case GroupCall::names:
+        case GroupCall::invite:
+        case GroupCall::accept:
+        case GroupCall::decline:
             break;
     }
     reply.status(PMIX_ERR_NOT_SUPPORTED);

@@ -358,6 +358,90 @@ TEST_P(OpenPmixCommit, LargerThanAMessage_BecomesSeveral) {
     EXPECT_EQ(keys, remote);
 }
 
+// ---- deletions ----
+
+// Sections of their own, for each kind of peers, in the order of what was done: the server takes them one by one.
+TEST_P(OpenPmixCommit, Deletions_HaveTheirSections) {
+    std::vector<std::pair<pmix_scope_t, std::vector<std::string>>> sections;
+    server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes payload) {
+        for (const theirs::Section& section : server_->decoded<theirs::CommitRequest>(payload).sections.sections) {
+            sections.emplace_back(section.scope, std::vector<std::string>());
+            for (const theirs::KeyValue& pair : server_->decoded<theirs::SectionData>(section.values).values.pairs) {
+                const bool none = pair.value.get().type == PMIX_UNDEF;
+                EXPECT_EQ(section.scope >= PMIX_DEL_LOCAL, none) << pair.key;
+                sections.back().second.push_back(pair.key);
+            }
+        }
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    Value value = Value::u32(7);
+    for (const char* key : {"all", "here", "again"}) EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, key, value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    sections.clear();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_GLOBAL, "all", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_LOCAL, "here", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_GLOBAL, "again", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "again", value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    ASSERT_EQ(3u, sections.size());
+    EXPECT_EQ(PMIX_DEL_LOCAL, sections[0].first);
+    EXPECT_EQ(std::set<std::string>({"all", "here"}),
+              std::set<std::string>(sections[0].second.begin(), sections[0].second.begin() + 2));
+    EXPECT_EQ(PMIX_DEL_REMOTE, sections[1].first);
+    EXPECT_EQ(std::set<std::string>({"all", "again"}),
+              std::set<std::string>(sections[1].second.begin(), sections[1].second.end()));
+    EXPECT_EQ(PMIX_LOCAL, sections[2].first);
+    EXPECT_EQ(std::vector<std::string>{"again"}, sections[2].second);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(self_, "all", &value));
+}
+
+// The server tells of it, and then this process has no copy: it asks, also for what was put since.
+TEST_P(OpenPmixCommit, Deletion_OfAnother_IsNotFoundHere) {
+    uint32_t said = 11;
+    int asked = 0;
+    server_->on(theirs::Command::get, [&](uint32_t tag, common::Bytes) {
+        ++asked;
+        theirs::ProcData data;
+        data.proc.id = {"job", 1};
+        data.values.pairs.push_back({"kept", Value::u32(1)});
+        if (said != 0) data.values.pairs.push_back({"key", Value::u32(said)});
+        const auto bytes = server_->encoded(data);
+        theirs::GetReply reply;
+        reply.objects.objects.push_back(bytes);
+        if (said == 0) return server_->send_status(tag, PMIX_ERR_NOT_FOUND);
+        server_->send(tag, reply);
+    });
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes) {
+        for (const auto& [rank, key] : {std::pair<pmix_rank_t, const char*>{1, "key"}, {2, "unknown"}}) {
+            theirs::DeletionMessage deletion;
+            deletion.proc.id = {"job", rank};
+            deletion.scope.value = PMIX_DEL_LOCAL;
+            deletion.key = theirs::Text(key);
+            server_->send(theirs::kDeletionTag, deletion);
+        }
+        server_->send_bytes(theirs::kDeletionTag, {0xff});
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    EXPECT_EQ("7.0.0", server_->hello.version) << "others are not told";
+    Value value;
+    EXPECT_EQ(PMIX_SUCCESS, get(proc(1), "key", &value));
+    EXPECT_EQ(PMIX_SUCCESS, get(proc(1), "key", &value));
+    EXPECT_EQ(1, asked);
+    said = 0;
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value));
+    EXPECT_EQ(2, asked);
+    EXPECT_EQ(PMIX_SUCCESS, get(proc(1), "kept", &value));
+    EXPECT_EQ(2, asked);
+    said = 12;
+    EXPECT_EQ(PMIX_SUCCESS, get(proc(1), "key", &value));
+    EXPECT_EQ(12u, value.get().data.uint32);
+}
+
 // The message is not sent, so the connection goes on.
 TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     const bool has_all = server_->traits.knows(PMIX_NODE_PID);

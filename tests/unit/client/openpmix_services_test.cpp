@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/openpmix/exchange.h"
+#include "common/values/proc_array.h"
 #include "support/openpmix_server.h"
 
 namespace pmix::test::openpmix_services_test {
@@ -345,6 +346,128 @@ TEST_P(OpenPmixServices, Group_ConstructionGivenUp_CanBeEnded) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Group_construct("group", members, 2, &limit, 1, &results, &nresults));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(1, destructs);
+}
+
+// ---- leaving groups ----
+
+class OpenPmixGroups : public OpenPmixServices {
+  protected:
+    void SetUp() override {
+        OpenPmixServices::SetUp();
+        server_->on(theirs::Command::group_construct, [this](uint32_t tag, common::Bytes) {
+            theirs::GroupReply reply;
+            reply.members.emplace().procs = members_;
+            server_->send(tag, reply);
+        });
+        server_->on(theirs::Command::group_destruct, [this](uint32_t tag, common::Bytes payload) {
+            ended_ = server_->decoded<theirs::GroupDestructRequest>(payload).procs.procs;
+            server_->send_status(tag, PMIX_SUCCESS);
+        });
+        server_->on(theirs::Command::notify, [this](uint32_t tag, common::Bytes payload) {
+            const auto told = server_->decoded<theirs::NotifyRequest>(payload);
+            const common::InfoView infos(told.infos.infos.data(), told.infos.infos.size());
+            EXPECT_EQ(PMIX_GROUP_LEFT, told.code.value);
+            EXPECT_EQ(PMIX_RANGE_CUSTOM, told.range.value);
+            common::ProcList targets;
+            if (const pmix_info_t* range = infos.find(PMIX_EVENT_CUSTOM_RANGE))
+                common::read_proc_array(range->value, targets);
+            EXPECT_EQ((common::ProcList{{"job", 1}, {"job", 2}}), targets);
+            const pmix_proc_t* who = nullptr;
+            std::string_view name;
+            EXPECT_EQ(PMIX_SUCCESS, infos.get(PMIX_EVENT_AFFECTED_PROC, &who));
+            EXPECT_EQ(PMIX_SUCCESS, infos.get(PMIX_GROUP_ID, &name));
+            EXPECT_EQ(common::ProcId("job", 0), common::ProcId(*who));
+            EXPECT_EQ("group", name);
+            EXPECT_TRUE(infos.flag("site.mark"));
+            ++left_;
+            server_->send_status(tag, answer_);
+        });
+    }
+    void construct() {
+        std::vector<pmix_proc_t> procs;
+        for (const common::ProcId& member : members_) procs.push_back(member.to_c());
+        pmix_info_t* results = nullptr;
+        size_t nresults = 0;
+        ASSERT_EQ(PMIX_SUCCESS,
+                  PMIx_Group_construct("group", procs.data(), procs.size(), nullptr, 0, &results, &nresults));
+        PMIX_INFO_FREE(results, nresults);
+    }
+    static pmix_status_t leave() {
+        pmix_info_t mark;
+        PMIX_INFO_LOAD(&mark, "site.mark", nullptr, PMIX_BOOL);
+        return PMIx_Group_leave("group", &mark, 1);
+    }
+
+    common::ProcList members_{{"job", 0}, {"job", 1}, {"job", 2}};
+    common::ProcList ended_;
+    std::atomic<int> left_{0};
+    pmix_status_t answer_ = PMIX_SUCCESS;
+};
+INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixGroups, ::testing::Values(std::make_pair("7.0.0rc1", "v61")));
+
+// The other members are told by an event, and that is all.
+TEST_P(OpenPmixGroups, Leave_IsToldToTheMembers) {
+    init();
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave()) << "no such group";
+    construct();
+    answer_ = PMIX_ERR_OUT_OF_RESOURCE;
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, leave());
+    answer_ = PMIX_SUCCESS;
+    EXPECT_EQ(PMIX_SUCCESS, leave()) << "it was a member still";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
+    EXPECT_EQ(2, left_);
+}
+
+TEST_P(OpenPmixGroups, Leave_OfTheLastMember_IsToldToNobody) {
+    members_ = {{"job", 0}};
+    init();
+    construct();
+    EXPECT_EQ(PMIX_SUCCESS, leave());
+    EXPECT_EQ(0, left_);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
+}
+
+// A member that has left takes no part in the end; its own library keeps no such group.
+TEST_P(OpenPmixGroups, Leave_OfAnother_EndsWithoutIt) {
+    server_->on(theirs::Command::fence, [this](uint32_t tag, common::Bytes) {
+        common::InfoList infos;
+        const pmix_proc_t who = proc(1);
+        EXPECT_EQ(PMIX_SUCCESS, infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC));
+        EXPECT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+        theirs::EventMessage event;
+        event.code.value = PMIX_GROUP_LEFT;
+        event.source.id = {"job", 1};
+        event.infos.infos = std::move(infos);
+        server_->send(theirs::kEventTag, event);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    construct();
+    ASSERT_GE(handle({PMIX_GROUP_LEFT}), 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_TRUE(heard(PMIX_GROUP_LEFT));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 2}}), ended_);
+}
+
+// A server has no groups by name: the members are named in their place.
+TEST_P(OpenPmixGroups, Fence_OfAGroup_NamesItsMembers) {
+    std::vector<common::ProcList> fences;
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes payload) {
+        fences.push_back(server_->decoded<theirs::FenceRequest>(payload).procs.procs);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    members_ = {{"job", 2}, {"job", 0}};
+    init();
+    construct();
+    pmix_proc_t group;
+    PMIX_LOAD_PROCID(&group, "group", PMIX_RANK_WILDCARD);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&group, 1, nullptr, 0));
+    pmix_proc_t two[2];
+    PMIX_LOAD_PROCID(&two[0], "job", 1);
+    PMIX_LOAD_PROCID(&two[1], "group", 0);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(two, 2, nullptr, 0));
+    EXPECT_EQ((std::vector<common::ProcList>{{{"job", 2}, {"job", 0}}, {{"job", 1}, {"job", 2}}}), fences);
 }
 
 TEST_P(OpenPmixServices, Get_NamesOfGroups_AreNotFound) {

@@ -62,6 +62,12 @@ TEST(OpenPmixTraitsTest, Releases_AsEachWritesAndReads) {
     EXPECT_FALSE(of("7.0.0rc1").loses_split_headers);
     EXPECT_TRUE(of("6.1.1rc2").topology_support);
     EXPECT_FALSE(of("7.0.0rc1").topology_support);
+    EXPECT_FALSE(of("6.1.1rc2").deletes_keys);
+    EXPECT_TRUE(of("7.0.0rc1").deletes_keys);
+    EXPECT_FALSE(of("6.1.1rc2").forms_invited);
+    EXPECT_TRUE(of("7.0.0rc1").forms_invited);
+    EXPECT_FALSE(of("6.1.1rc2").leaves_by_event);
+    EXPECT_TRUE(of("7.0.0rc1").leaves_by_event);
     EXPECT_TRUE(of("6.1.1rc2").reserved_at_once);
     EXPECT_FALSE(of("7.0.0rc1").reserved_at_once);
     EXPECT_FALSE(of("4.1.2").session_array);
