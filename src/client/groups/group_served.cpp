@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "client/session/group_membership.h"
 #include "client/session/session.h"
+#include "client/state/group_membership.h"
 #include "common/values/info_view.h"
 
 namespace pmix::client {
