@@ -31,6 +31,8 @@ using Scope = Item<PMIX_SCOPE, pmix_scope_t>;
 using Range = Item<PMIX_DATA_RANGE, pmix_data_range_t>;
 using Channel = Item<PMIX_IOF_CHANNEL, pmix_iof_channel_t>;
 using Time = Item<PMIX_TIME, time_t>;
+using Scope = Item<PMIX_SCOPE, pmix_scope_t>;
+using Flag = Item<PMIX_BOOL, bool>;
 using BlockDirective = Item<PMIX_RESBLOCK_DIRECTIVE, pmix_resource_block_directive_t>;
 using AllocDirective = Item<PMIX_ALLOC_DIRECTIVE, pmix_alloc_directive_t>;
 

@@ -458,13 +458,20 @@ struct OutputMessage {
     ByteObject data;  // empty: the end of the stream
     WIREUP_FIELDS(OutputMessage, source, channel, reference, infos, data)
 };
-
-// A process has deleted a key; its copies are to go too. To clients since 7.0.
+// Where Traits::takes_notices. A process has deleted a key: what its reader keeps of it is to go.
 struct DeletionMessage {
     Proc proc;
-    Scope scope;  // PMIX_DEL_*
+    Scope scope;  // of those for deletions
     Text key;
     WIREUP_FIELDS(DeletionMessage, proc, scope, key)
+};
+// Likewise. A process that pushes input is to stop, or may go on.
+struct FlowMessage {
+    Proc source;  // whose input; a wildcard without a namespace: everybody's
+    Channel channel;
+    Flag stop;
+    Infos infos;
+    WIREUP_FIELDS(FlowMessage, source, channel, stop, infos)
 };
 
 // All of them, for the definitions and tests.
@@ -483,7 +490,8 @@ struct DeletionMessage {
     X(JobData) X(ProcData) X(RankData) X(SectionData) X(HelloInfosMessage) X(StatusReply) \
     X(InfosReply) X(GetReply) X(LookupReply) X(SpawnReply) X(ConnectReplyMessage) X(CredentialReply) \
     X(IofPullReply) X(DeviceDistancesReply) X(RefreshReply) X(ResolvePeersReply) X(ResolveNodeReply) \
-    X(GroupContextReply) X(GroupMembersReply) X(GroupReply) X(EventMessage) X(OutputMessage) X(DeletionMessage)
+    X(GroupContextReply) X(GroupMembersReply) X(GroupReply) X(EventMessage) X(OutputMessage) \
+    X(DeletionMessage) X(FlowMessage)
 // clang-format on
 
 // Appends the message's calls to out, which is unchanged on an error.

@@ -84,6 +84,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     MessageAdmission admission;
     Registry registry;
     Segments segments;
+    Deletions deletions;
     ModuleHost host;
     OpenUpcalls open_upcalls{host};
     Events events;

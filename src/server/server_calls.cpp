@@ -54,8 +54,11 @@ void Server::note_call_of_7() noexcept {
 }
 
 void Server::control_input(const std::optional<common::ProcId>& source, bool stop) {
-    if (stop) return parts_->iof.input().stop(source);
-    parts_->iof.input().go_on(source);
+    if (stop) parts_->iof.input().stop(source);
+    std::vector<std::shared_ptr<Peer>> peers;
+    for (const auto& [serial, peer] : parts_->peers) peers.push_back(peer);
+    for (const auto& peer : peers) peer->input_controlled(source, stop);
+    if (!stop) parts_->iof.input().go_on(source);
 }
 
 pmix_status_t Server::define_process_set(std::string_view name, std::vector<common::ProcId> members) {

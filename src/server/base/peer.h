@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -74,6 +75,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
     // May leave what it is told unread for as long as it makes no call. It sees in a segment that there is a newer one.
     virtual bool reads_late() const noexcept { return false; }
+
+    // The input that a process pushes is to stop, or may go on; no process: everybody's. For those that read on
+    // otherwise.
+    virtual void input_controlled(const std::optional<common::ProcId>& /*source*/, bool /*stop*/) {}
 
     // Has taken in all that was sent to it.
     virtual bool has_read_all() const { return true; }

@@ -23,6 +23,7 @@ using common::ProcList;
 
 void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
+    if (const pmix_status_t rc = check_group_infos(infos); rc != PMIX_SUCCESS) return reply.status(rc);
     InfoView view(infos);
     const bool leads = view.find(PMIX_GROUP_BOOTSTRAP) != nullptr;
     size_t leaders = 0;

@@ -87,6 +87,7 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     pmix_status_t rc = registry_.groups().replace(request.procs, peer.id());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     InfoList infos = request.infos.take();
+    if (rc = check_group_infos(infos); rc != PMIX_SUCCESS) return reply.status(rc);
     InfoView view(infos);
     const auto inviter = inviter_in(request.directives, request.procs);
     Signature signature(request.procs);

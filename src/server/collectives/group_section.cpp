@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/codec/pack.h"
+#include "common/values/array_value.h"
 #include "common/values/info_view.h"
 
 namespace pmix::server {
@@ -83,14 +84,31 @@ common::Result<GroupSection> decode_group_section(Bytes bytes) {
     return section;
 }
 
+namespace {
+
+// Another value would be left out without a word.
+bool is_array_of_infos(const pmix_value_t& value) noexcept {
+    return value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO;
+}
+
+}  // namespace
+
+pmix_status_t check_group_infos(const common::InfoList& infos) noexcept {
+    const bool well = std::all_of(infos.begin(), infos.end(), [](const pmix_info_t& info) {
+        return common::key_view(info) != PMIX_GROUP_INFO || is_array_of_infos(info.value);
+    });
+    return well ? PMIX_SUCCESS : PMIX_ERR_TYPE_MISMATCH;
+}
+
 common::InfoList group_shared_by(const common::InfoList& infos) {
     common::InfoList out;
     for (const pmix_info_t& info : infos) {
         std::string_view key = common::key_view(info);
         if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) out.append(info);
-        if (key != PMIX_GROUP_INFO || info.value.type != PMIX_DATA_ARRAY || info.value.data.darray == nullptr) continue;
-        const pmix_data_array_t& array = *info.value.data.darray;
-        if (array.type == PMIX_INFO) out.append_all(static_cast<const pmix_info_t*>(array.array), array.size);
+        if (key != PMIX_GROUP_INFO || !is_array_of_infos(info.value)) continue;
+        // Some name themselves first: the result has the name of each in any case.
+        for (const pmix_info_t& shared : common::infos_in(info.value))
+            if (common::key_view(shared) != PMIX_PROCID) out.append(shared);
     }
     return out;
 }

@@ -33,6 +33,8 @@ struct GroupSection {
 
 // What a member shares with the others: the entries of its PMIX_GROUP_INFO, and the attributes that count as such.
 common::InfoList group_shared_by(const common::InfoList& infos);
+// PMIX_ERR_TYPE_MISMATCH: a PMIX_GROUP_INFO that is no array of infos.
+pmix_status_t check_group_infos(const common::InfoList& infos) noexcept;
 
 common::Result<std::vector<uint8_t>> encode_group_section(const GroupSection& section);
 common::Result<GroupSection> decode_group_section(common::Bytes bytes);

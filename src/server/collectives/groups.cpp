@@ -169,9 +169,10 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     const pmix_proc_t* affected = nullptr;
     if (InfoView(infos).get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
         proc = ProcId(*affected);
-    // The end of a process of this node is noticed here.
+    // The end of a process of this node is noticed here. Clients of OpenPMIx leave by the event alone.
     const Nspace* nspace = registry_.find(proc.nspace);
-    if (nspace != nullptr && nspace->is_local(proc.rank)) return;
+    const bool leaves = code == PMIX_GROUP_LEFT && !from_host && proc == source;
+    if (nspace != nullptr && nspace->is_local(proc.rank) && !leaves) return;
     Group* group = registry_.groups().find(name, proc);
     if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
 }

@@ -29,6 +29,10 @@ void Commit::request(Peer& peer, common::CommitRequest& request, Reply reply) {
         nspace->refused_commits.erase(refused);
     }
     registry_.written(*nspace);
+    // What is for processes of other nodes only, nobody here has read.
+    for (const common::CommitEntry& entry : request.entries)
+        if (entry.scope == PMIX_DEL_LOCAL || entry.scope == PMIX_DEL_GLOBAL)
+            deletions_.tell(*nspace, peer.id().rank, entry.key, &peer);
     get_.committed(*nspace, peer.id().rank, request.entries);
     common::CommitReply message;
     message.generation = nspace->data->generation();

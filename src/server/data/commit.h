@@ -18,7 +18,8 @@ namespace pmix::server {
 
 class Commit final : public LifecycleObserver {
   public:
-    Commit(Registry& registry, Get& get, Counters& counters) : registry_(registry), get_(get), counters_(counters) {}
+    Commit(Registry& registry, Get& get, const Deletions& deletions, Counters& counters)
+        : registry_(registry), get_(get), deletions_(deletions), counters_(counters) {}
     void request(Peer& peer, common::CommitRequest& request, Reply reply);
     // A commit that there was no memory to read. May throw std::bad_alloc.
     void unread(Peer& peer, common::Bytes payload);
@@ -33,6 +34,7 @@ class Commit final : public LifecycleObserver {
 
     Registry& registry_;
     Get& get_;
+    const Deletions& deletions_;
     Counters& counters_;
 };
 

@@ -39,6 +39,7 @@
 #include "server/base/report_rows.h"
 #include "server/base/scheduler.h"
 #include "server/host/host.h"
+#include "server/namespaces/deletions.h"
 #include "server/namespaces/job_info.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
@@ -54,8 +55,13 @@ class Get final : public LifecycleObserver {
     using Respond = common::Callback<void(pmix_status_t, common::Bytes)>;
 
     Get(const LifecycleObservers& observers, Scheduler& scheduler, Host& host, Registry& registry,
-        const Segments& segments)
-        : observers_(observers), scheduler_(scheduler), host_(host), registry_(registry), segments_(segments) {}
+        const Segments& segments, const Deletions& deletions)
+        : observers_(observers),
+          scheduler_(scheduler),
+          host_(host),
+          registry_(registry),
+          segments_(segments),
+          deletions_(deletions) {}
     Get(const Get&) = delete;
     Get& operator=(const Get&) = delete;
 
@@ -244,6 +250,7 @@ class Get final : public LifecycleObserver {
     Host& host_;
     Registry& registry_;
     const Segments& segments_;
+    const Deletions& deletions_;
     Places places_;  // outlives the requests
     PendingGets pending_;
     // Awaited keys of any rank that ingest() has met since they were last looked for.

@@ -13,7 +13,10 @@ using dstore::Owner;
 
 // What other nodes send may hold many keys, and many may be awaited: only keys that are in both are looked for.
 pmix_status_t Get::ingest(Bytes blob, std::string_view remote) {
-    return ingest_blob(registry_, blob, remote, [this](const Nspace& nspace, Bytes chunks) {
+    ReceivedDeletions deleted;
+    const bool watched = deletions_.watched();
+    const pmix_status_t rc = ingest_blob(registry_, blob, remote, [&](const Nspace& nspace, Bytes chunks) {
+        if (watched) deleted.note(nspace, chunks);
         note_pulls(nspace, chunks);
         const MemberId any = member_id(nspace.number, PMIX_RANK_UNDEF);
         if (!is_awaited(any)) return;
@@ -21,6 +24,8 @@ pmix_status_t Get::ingest(Bytes blob, std::string_view remote) {
             if (pending_.find(AwaitedView{any, key}) != pending_.end()) noted_.insert({any, std::string(key)});
         });
     });
+    if (watched) deleted.tell(registry_, deletions_);
+    return rc;
 }
 
 void Get::note_pulls(const Nspace& nspace, Bytes chunks) {

@@ -26,6 +26,7 @@ bool is_readable_security(std::string_view module) noexcept {
 
 OpenPmixPeer::~OpenPmixPeer() {
     transport::assert_on_loop();
+    services_.deletions.remove(*this);
     if (stream_ != nullptr) stream_->close();
 }
 
@@ -90,6 +91,7 @@ void OpenPmixPeer::admitted() {
     if (!traits_.loses_split_headers) stream_->set_takes_split_headers();
     translator_.emplace(*this, static_cast<OpenPmixTranslator::Ends&>(*this), services_.registry, services_.segments,
                         services_.job_data, traits_);
+    if (traits_.takes_notices) services_.deletions.add(*this);
 }
 
 void OpenPmixPeer::send_welcome(Bytes answer, std::span<const int>) {
@@ -101,6 +103,7 @@ void OpenPmixPeer::send_welcome(Bytes answer, std::span<const int>) {
 
 bool OpenPmixPeer::drop_connection() {
     transport::assert_on_loop();
+    services_.deletions.remove(*this);
     if (stream_ == nullptr) return false;
     auto stream = std::move(stream_);
     stream->close();
@@ -147,17 +150,22 @@ void OpenPmixPeer::on_closed(pmix_status_t) {
 
 // ---- between the two ----
 
-// In the log they are frames as any peer's.
-void OpenPmixPeer::send(const FrameHeader& header, Bytes payload, std::span<const int>) {
-    if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
-        transport::log_frame(descriptor(), '>', header, payload);
+template <class F>
+void OpenPmixPeer::tell(F&& by_translator) {
     if (stream_ == nullptr || !translator_) return;
     try {
-        translator_->frame(header, payload);
+        by_translator();
     } catch (const std::bad_alloc&) {
         // What was to be said is lost, and its caller would wait for it for ever.
         if (stream_ != nullptr) stream_->fail(PMIX_ERR_OUT_OF_RESOURCE);
     }
+}
+
+// In the log they are frames as any peer's.
+void OpenPmixPeer::send(const FrameHeader& header, Bytes payload, std::span<const int>) {
+    if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
+        transport::log_frame(descriptor(), '>', header, payload);
+    tell([&] { translator_->frame(header, payload); });
 }
 
 void OpenPmixPeer::send_message(uint32_t tag, Bytes payload) {
@@ -169,6 +177,16 @@ void OpenPmixPeer::serve_frame(const FrameHeader& header, Bytes payload) {
     if (common::log_on(common::LogArea::frames, common::LogLevel::trace)) [[unlikely]]
         transport::log_frame(descriptor(), '<', header, payload);
     events().peer_frame(*this, header, payload);
+}
+
+void OpenPmixPeer::input_controlled(const std::optional<common::ProcId>& source, bool stop) {
+    tell([&] { translator_->input_controlled(source, stop); });
+}
+
+// It has taken its own request into account before it sent it.
+void OpenPmixPeer::key_deleted(const Nspace& nspace, common::Rank rank, std::string_view key, const Peer* by) {
+    if (by == this || !services_.segments.may_map(*this, nspace)) return;
+    tell([&] { translator_->key_deleted({nspace.name, rank}, key); });
 }
 
 void OpenPmixPeer::call_drained() {

@@ -13,6 +13,7 @@
 #include "openpmix/hello.h"
 #include "openpmix/stream.h"
 #include "server/admission/incoming_peer.h"
+#include "server/namespaces/deletions.h"
 #include "server/openpmix/translator.h"
 
 namespace pmix::server {
@@ -24,10 +25,14 @@ struct OpenPmixServices {
     const Registry& registry;
     const Segments& segments;
     OpenPmixJobData& job_data;
+    Deletions& deletions;
     Scheduler& scheduler;
 };
 
-class OpenPmixPeer final : public IncomingPeer, private openpmix::StreamHandler, private OpenPmixTranslator::Ends {
+class OpenPmixPeer final : public IncomingPeer,
+                           private openpmix::StreamHandler,
+                           private OpenPmixTranslator::Ends,
+                           private Deletions::Watcher {
   public:
     OpenPmixPeer(Credentials user, const OpenPmixServices& services)
         : IncomingPeer(user, services.listener, services.events), services_(services) {}
@@ -41,6 +46,7 @@ class OpenPmixPeer final : public IncomingPeer, private openpmix::StreamHandler,
     void abandon() noexcept override;
     bool has_read_all() const override { return stream_ == nullptr || stream_->queued_bytes() == 0; }
     bool maps_segments() const noexcept override { return false; }
+    void input_controlled(const std::optional<common::ProcId>& source, bool stop) override;
 
   private:
     // IncomingPeer
@@ -68,6 +74,13 @@ class OpenPmixPeer final : public IncomingPeer, private openpmix::StreamHandler,
     void serve_frame(const common::FrameHeader& header, common::Bytes payload) override;
     bool all_sent() const noexcept override { return has_read_all(); }
     void call_drained() override;
+
+    // Deletions::Watcher
+    void key_deleted(const Nspace& nspace, common::Rank rank, std::string_view key, const Peer* by) override;
+
+    // Has the translator say something.
+    template <class F>
+    void tell(F&& by_translator);
 
     const OpenPmixServices services_;
     std::shared_ptr<openpmix::Stream> stream_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ class OpenPmixTranslator {
     bool message(const openpmix::FrameHeader& header, common::Bytes payload);
     // From the server, for the client.
     void frame(const common::FrameHeader& header, common::Bytes payload);
+    // A process has deleted a key that this client may keep.
+    void key_deleted(const common::ProcId& proc, std::string_view key);
+    // The input that it pushes is to stop, or may go on, if it is one of these.
+    void input_controlled(const std::optional<common::ProcId>& source, bool stop);
     // What had waited for the socket has been sent: readers of output get their credit.
     void drained();
 
@@ -129,6 +134,7 @@ class OpenPmixTranslator {
     size_t registering_ = 0;                          // of them, those that are not answered
     std::deque<common::EventNotify> held_events_;     // until then
     std::map<uint64_t, size_t> pulls_;                // by reference: the client's number for it
+    bool pushes_ = false;                             // has pushed input
     std::vector<common::IofCredit> owed_;             // for output that waits for the socket
 };
 

@@ -7,6 +7,7 @@
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "common/values/proc_array.h"
+#include "openpmix/known_types.h"
 #include "server/openpmix/translator.h"
 
 namespace pmix::server {
@@ -43,6 +44,18 @@ InfoList ungrouped(const common::Infos& groups) {
             if (answers.append(one) != PMIX_SUCCESS) throw std::bad_alloc();
     }
     return answers;
+}
+
+// What the members of a group have shared: for each an array that begins with its name. Their clients keep it for
+// PMIx_Get, under the group's context id.
+InfoList shared_in(const common::InfoView& results, const theirs::Traits& traits) {
+    InfoList shared;
+    const pmix_info_t* all = results.find(PMIX_GROUP_INFO_ARRAY);
+    if (all == nullptr) return shared;
+    for (const pmix_info_t& of_member : common::infos_in(all->value))
+        if (theirs::is_known(traits, of_member.value) && shared.append(of_member) != PMIX_SUCCESS)
+            throw std::bad_alloc();
+    return shared;
 }
 
 }  // namespace
@@ -318,7 +331,7 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
     reply.context_id.emplace();
     reply.context_id->given = number.has_value();
     reply.context_id->id = number.value_or(0);
-    reply.infos.emplace();  // where it is not read, it is what follows the last field
+    reply.infos.emplace().infos = shared_in(view, traits_);  // where it is not read, it is behind the last field
     answer(tag, reply);
 }
 
@@ -349,6 +362,28 @@ void OpenPmixTranslator::send_event(const common::EventNotify& event) {
     message.infos.infos = common::Infos::borrow(event.infos.data(), event.infos.size());
     message.range.emplace().value = event.range;
     answer(theirs::kEventTag, message);
+}
+
+// What it has read it keeps under one scope, whichever the process had put it with.
+void OpenPmixTranslator::key_deleted(const common::ProcId& proc, std::string_view key) {
+    theirs::DeletionMessage message;
+    message.proc.id = proc;
+    message.scope.value = PMIX_DEL_GLOBAL;
+    message.key = theirs::Text(key);
+    answer(theirs::kDeletionTag, message);
+}
+
+// A push that waits for its answer stops such a client as well, but only behind what it has read meanwhile.
+void OpenPmixTranslator::input_controlled(const std::optional<common::ProcId>& source, bool stop) {
+    const bool everybody = !source || source->nspace.empty();
+    const bool meant = everybody || (source->nspace == peer_.id().nspace &&
+                                     (source->rank == PMIX_RANK_WILDCARD || source->rank == peer_.id().rank));
+    if (!traits_.takes_notices || !pushes_ || !meant) return;
+    theirs::FlowMessage message;
+    message.source.id = everybody ? common::ProcId("", PMIX_RANK_WILDCARD) : *source;
+    message.channel.value = PMIX_FWD_STDIN_CHANNEL;
+    message.stop.value = stop;
+    answer(theirs::kFlowTag, message);
 }
 
 void OpenPmixTranslator::output(Bytes payload) {

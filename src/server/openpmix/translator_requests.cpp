@@ -211,6 +211,7 @@ bool OpenPmixTranslator::request_of_services(theirs::Command command, uint32_t t
         case theirs::Command::iof_pull:
             return iof_pull(tag, payload);
         case theirs::Command::iof_push:
+            pushes_ = true;
             return relay<theirs::IofPushRequest, common::IofPushRequest>(tag, payload, Command::iof_push,
                                                                          [](auto& from, auto& to) {
                                                                              to.procs = std::move(from.procs.procs);
@@ -285,7 +286,8 @@ bool OpenPmixTranslator::tell_job(uint32_t tag) {
     return true;
 }
 
-// What a process puts for everybody stands in both sections.
+// What a process puts for everybody stands in both sections, and so does what it deletes for everybody. Of a key that
+// is deleted and put again the later section counts.
 bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
     theirs::CommitRequest request;
     if (!read(tag, payload, &request)) return true;
@@ -295,7 +297,7 @@ bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
         pmix_scope_t scope;
     };
     std::vector<Put> puts;
-    std::map<std::string, size_t, std::less<>> local;
+    std::map<std::string, size_t, std::less<>> local, deleted;
     for (const theirs::Section& section : request.sections.sections) {
         theirs::SectionData data;
         pmix_status_t rc = theirs::decode(section.values, traits_, &data);
@@ -303,7 +305,18 @@ bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
             answer_status(tag, rc);
             return true;
         }
+        const bool deletes = dstore::deleted_scope(section.scope) != PMIX_SCOPE_UNDEF;
         for (theirs::KeyValue& pair : data.values.pairs) {
+            if (deletes) {
+                const auto same = section.scope == PMIX_DEL_REMOTE ? deleted.find(pair.key) : deleted.end();
+                if (same != deleted.end()) {
+                    puts[same->second].scope = PMIX_DEL_GLOBAL;
+                    continue;
+                }
+                if (section.scope == PMIX_DEL_LOCAL) deleted.insert_or_assign(pair.key, puts.size());
+                puts.push_back({std::move(pair.key), {}, section.scope});
+                continue;
+            }
             common::ByteWriter w;
             rc = common::encode_value(w, pair.value.get());
             if (rc != PMIX_SUCCESS) {

@@ -258,6 +258,32 @@ TEST(OpenPmixMessagesTest, Encode_OfTypesThatTheReleaseLacks_IsNotSupported) {
     }
 }
 
+// What clients of 7.0 are told unasked.
+TEST(OpenPmixMessagesTest, Notices_OfTheNewestRelease_HaveTheirBytes) {
+    const Traits traits = *traits_of("7.0.0rc1", "v61", kNotDescribed);
+    DeletionMessage deletion;
+    deletion.proc.id = {"job", 3};
+    deletion.scope.value = PMIX_DEL_GLOBAL;
+    deletion.key = Text("k");
+    const std::vector<uint8_t> deleted{2, 8, 'j', 'o', 'b', 0, 3, 2, 7, 2, 4, 'k', 0};
+    EXPECT_EQ(encoded(deletion, traits), deleted);
+    const auto read_deletion = decoded<DeletionMessage>(deleted, traits);
+    EXPECT_EQ(read_deletion.proc.id, deletion.proc.id);
+    EXPECT_EQ(read_deletion.scope.value, PMIX_DEL_GLOBAL);
+    EXPECT_EQ(read_deletion.key.text, "k");
+
+    FlowMessage flow;
+    flow.source.id = {"", PMIX_RANK_WILDCARD};
+    flow.channel.value = PMIX_FWD_STDIN_CHANNEL;
+    flow.stop.value = true;
+    const std::vector<uint8_t> stopped{2, 2, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 2, 1, 2, 1, 2, 0};
+    EXPECT_EQ(encoded(flow, traits), stopped);
+    const auto read_flow = decoded<FlowMessage>(stopped, traits);
+    EXPECT_EQ(read_flow.source.id, flow.source.id);
+    EXPECT_TRUE(read_flow.stop.value);
+    EXPECT_EQ(read_flow.channel.value, PMIX_FWD_STDIN_CHANNEL);
+}
+
 TEST(OpenPmixMessagesTest, Command_OfAnotherRequest_Refused) {
     const Traits traits = *traits_of("4.2.2", "v41", 1);
     FinalizeRequest out;

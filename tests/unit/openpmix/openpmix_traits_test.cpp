@@ -70,6 +70,8 @@ TEST(OpenPmixTraitsTest, Releases_AsEachWritesAndReads) {
     EXPECT_TRUE(of("7.0.0rc1").leaves_by_event);
     EXPECT_TRUE(of("6.1.1rc2").reserved_at_once);
     EXPECT_FALSE(of("7.0.0rc1").reserved_at_once);
+    EXPECT_FALSE(of("6.1.1rc2").takes_notices);
+    EXPECT_TRUE(of("7.0.0rc1").takes_notices);
     EXPECT_FALSE(of("4.1.2").session_array);
     EXPECT_TRUE(of("4.2.0").session_array);
     EXPECT_FALSE(of("4.0.0").pull_has_id);
