@@ -139,6 +139,9 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         return over(name, targets);
     }
     if (code == PMIX_GROUP_INVITED) {
+        // Clients of OpenPMIx name whole jobs, and the inviter with the others.
+        targets = groups_.expand(targets);
+        std::erase(targets, source);
         invited(name, source, targets);
     } else {
         for (Invitation& i : open_) {
@@ -170,6 +173,20 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
     } catch (const std::bad_alloc&) {
         scheduler_.step_lost();
     }
+}
+
+bool GroupInvitations::have_accepted(const ProcId& leader, std::string_view group,
+                                     const ProcList& procs) const noexcept {
+    const auto i = const_cast<GroupInvitations*>(this)->find(group, leader);
+    return i != open_.end() && std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) {
+               const auto at = i->invited.find(p);
+               return p == leader || (at != i->invited.end() && at->second.answer == Answer::accepted);
+           });
+}
+
+AccountPtr GroupInvitations::account_of(const ProcId& leader) const {
+    const std::optional<uint32_t> user = user_of(leader);
+    return user ? budget_.of(*user) : nullptr;
 }
 
 bool GroupInvitations::has_part(const ProcId& proc, std::string_view group) const noexcept {

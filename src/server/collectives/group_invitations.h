@@ -35,6 +35,10 @@ class GroupInvitations {
         : scheduler_(scheduler), registry_(registry), budget_(budget), groups_(groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    // Of an open invitation: each of these is the inviter, or has accepted.
+    bool have_accepted(const common::ProcId& leader, std::string_view group,
+                       const common::ProcList& procs) const noexcept;
+    AccountPtr account_of(const common::ProcId& leader) const;
     // Leads or is invited.
     bool has_part(const common::ProcId& proc, std::string_view group) const noexcept;
     void gone(const common::ProcId& proc);

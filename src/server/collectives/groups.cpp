@@ -147,6 +147,7 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
     // An invitation begins a new group, so its source need not have a part in one.
     if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
+    if (code == PMIX_GROUP_CONSTRUCT_COMPLETE) announced(source, std::string(name), infos);
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {
         // A process of another node, or the leader, has aborted the construct for all. Several may have this name: the
@@ -175,6 +176,33 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     if (nspace != nullptr && nspace->is_local(proc.rank) && !leaves) return;
     Group* group = registry_.groups().find(name, proc);
     if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
+}
+
+// A group without a construct: with clients of OpenPMIx the inviter's announcement makes it, when all have accepted.
+// Each server keeps it for its own members. Where the members have constructed it, or do so now, there is nothing to
+// do.
+void Groups::announced(const ProcId& inviter, const std::string& name, const InfoList& infos) {
+    ProcList members;
+    const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP);
+    if (said == nullptr || !common::read_proc_array(said->value, members)) return;
+    if (name.size() > common::kMaxNspaceLength) return;
+    drop_repeated(members);
+    if (std::any_of(members.begin(), members.end(), [](const ProcId& p) { return !common::is_real_rank(p.rank); }))
+        return;
+    Group group;
+    group.here = here(members);
+    if (group.here.empty() || !invitations_.have_accepted(inviter, name, group.here)) return;
+    for (const ProcId& p : group.here)
+        if (registry_.groups().find(name, p) != nullptr || forming(name, p) != nullptr) return;
+    size_t number = 0;
+    if (infos.find(PMIX_GROUP_CONTEXT_ID) != nullptr &&
+        InfoView(infos).get(PMIX_GROUP_CONTEXT_ID, &number) == PMIX_SUCCESS)
+        group.context_id = number;
+    group.name = name;
+    for (const ProcId& p : members) group.members.push_back({p, false});
+    group.hidden = registry_.find(name) != nullptr;
+    // Without room for it the group can be used, but not be destructed: as with one that this server does not know.
+    if (group.charge.set(invitations_.account_of(inviter), group.memory())) registry_.groups().add(std::move(group));
 }
 
 void Groups::member_gone(Nspace&, MemberId member) {
@@ -411,7 +439,6 @@ void Groups::drop_repeated(ProcList& procs) {
     std::erase_if(procs, [&](const ProcId&) { return repeated[at++]; });
 }
 
-// Single processes for wildcards, as far as the size of the namespace is known; no process twice.
 ProcList Groups::expand(const ProcList& procs) const {
     ProcList out;
     out.reserve(procs.size());

@@ -73,6 +73,8 @@ class Groups final : public CollectiveEngine {
     using Told = std::function<void(const common::ProcId&)>;
     void announce(pmix_status_t code, const common::ProcId& source, const common::ProcList& targets,
                   common::InfoList infos, const Told& told = {});
+    // Single processes for wildcards, as far as the size of the namespace is known; no process twice.
+    common::ProcList expand(const common::ProcList& procs) const;
 
   private:
     // Several operations at once may use the same name, for unrelated jobs: their sets of processes are disjoint.
@@ -136,6 +138,7 @@ class Groups final : public CollectiveEngine {
     void leave(Peer& peer, const std::string& name, Reply reply);
     void decide(Peer& peer, const common::GroupRequest& request, Reply reply);
     void names(Peer& peer, common::GroupRequest& request, Reply reply);
+    void announced(const common::ProcId& inviter, const std::string& name, const common::InfoList& infos);
 
     void launch(RoundId id, Round& round) override;
     void answer(Reply& reply, const Round& round, pmix_status_t status) override;
@@ -175,7 +178,6 @@ class Groups final : public CollectiveEngine {
     bool is_gone(MemberId member) const noexcept;
     bool anybody_here(const Group& group) const;
     static void drop_repeated(common::ProcList& procs);
-    common::ProcList expand(const common::ProcList& procs) const;
     common::ProcList here(const common::ProcList& procs) const;
     static const Operation& operation(const Round& round) noexcept { return static_cast<const Operation&>(round); }
     Operation* find(RoundId id) noexcept { return static_cast<Operation*>(CollectiveEngine::find(id)); }

@@ -90,7 +90,7 @@ common::Result<common::Blob> OpenPmixPeer::make_welcome(common::HelloReply&& min
 void OpenPmixPeer::admitted() {
     if (!traits_.loses_split_headers) stream_->set_takes_split_headers();
     translator_.emplace(*this, static_cast<OpenPmixTranslator::Ends&>(*this), services_.registry, services_.segments,
-                        services_.job_data, traits_);
+                        services_.job_data, services_.scheduler, traits_);
     if (traits_.takes_notices) services_.deletions.add(*this);
 }
 
@@ -138,7 +138,7 @@ void OpenPmixPeer::on_message(const openpmix::FrameHeader& header, Bytes payload
 void OpenPmixPeer::on_drained() {
     auto self = shared_from_this();
     if (stage() != Stage::admitted) return;
-    translator_->drained();
+    tell([&] { translator_->drained(); });
     if (stage() == Stage::admitted) events().peer_reads(*this);
 }
 

@@ -21,8 +21,10 @@
 #include "openpmix/messages.h"
 #include "openpmix/traits.h"
 #include "server/base/peer.h"
+#include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
+#include "server/openpmix/invitations.h"
 #include "server/openpmix/job_data.h"
 
 namespace pmix::server {
@@ -44,8 +46,14 @@ class OpenPmixTranslator {
     };
 
     OpenPmixTranslator(Peer& peer, Ends& ends, const Registry& registry, const Segments& segments,
-                       OpenPmixJobData& job_data, const openpmix::Traits& traits)
-        : peer_(peer), ends_(ends), registry_(registry), segments_(segments), job_data_(job_data), traits_(traits) {}
+                       OpenPmixJobData& job_data, Scheduler& scheduler, const openpmix::Traits& traits)
+        : peer_(peer),
+          ends_(ends),
+          registry_(registry),
+          segments_(segments),
+          job_data_(job_data),
+          scheduler_(scheduler),
+          traits_(traits) {}
 
     // From the client. False: it does not keep to the protocol; end its connection.
     bool message(const openpmix::FrameHeader& header, common::Bytes payload);
@@ -66,6 +74,25 @@ class OpenPmixTranslator {
         std::string key;      // get
         uint64_t reference = 0;
         std::vector<pmix_status_t> codes;  // register_events
+        bool own = false;                  // not the client's
+        std::string numbers;               // own: the group that is to have its context id
+    };
+    // Clients that have such requests leave the upper half of the tags to their servers.
+    static constexpr uint32_t kFirstOwnTag = 0x80000000;
+    static constexpr size_t kMostInvites = 64;
+    // An invitation of this client's (translator_groups.cpp).
+    struct Invite {
+        common::ProcList asked;  // itself, where it is to be a member
+        common::ProcList pending, accepted;
+        common::ProcList reported;  // the client has been told that they have failed
+        bool optional = false, assigns = false;
+        bool numbering = false;  // its context id is awaited, and nothing else
+        Timer timer;
+    };
+    struct Numbered {
+        std::string group;
+        std::string temporary;  // the group that has given the number
+        std::optional<size_t> number;
     };
     // A registration for events, under the name that the server has for it.
     struct Registration {
@@ -95,6 +122,24 @@ class OpenPmixTranslator {
     bool iof_pull(uint32_t tag, common::Bytes payload);
     bool iof_deregister(uint32_t tag, common::Bytes payload);
     bool group_destruct(uint32_t tag, common::Bytes payload);
+    template <class Ours>
+    void pass_own(common::Command command, const Ours& request);
+
+    // ---- invitations (translator_groups.cpp) ----
+    bool group_invite(uint32_t tag, common::Bytes payload);
+    bool group_join(uint32_t tag, common::Bytes payload);
+    common::NotifyEventRequest event_of_client(pmix_status_t code, const common::InfoList& infos) const;
+    void announce(pmix_status_t code, const common::InfoList& infos);
+    void tell_client(pmix_status_t code, const common::InfoList& infos);
+    void listen_to_groups();
+    void hear_of_groups(const common::EventNotify& event);
+    common::ProcList each_of(const common::ProcList& procs) const;
+    void settle_invites();
+    void settle(const std::string& group);
+    void complete(const std::string& group, const std::optional<size_t>& number);
+    void number_group(const std::string& group);
+    void numbered(const Pending& pending, pmix_status_t status, common::Bytes payload);
+    void settle_numbered();
     void notify_server(common::Command command, const auto& message);
 
     // ---- replies (translator_replies.cpp) ----
@@ -126,6 +171,7 @@ class OpenPmixTranslator {
     const Registry& registry_;
     const Segments& segments_;
     OpenPmixJobData& job_data_;
+    Scheduler& scheduler_;
     const openpmix::Traits traits_;
     std::map<uint32_t, Pending> pending_;  // by tag
     uint64_t commits_ = 0;
@@ -134,8 +180,13 @@ class OpenPmixTranslator {
     size_t registering_ = 0;                          // of them, those that are not answered
     std::deque<common::EventNotify> held_events_;     // until then
     std::map<uint64_t, size_t> pulls_;                // by reference: the client's number for it
-    bool pushes_ = false;                             // has pushed input
-    std::vector<common::IofCredit> owed_;             // for output that waits for the socket
+    OpenPmixInvitations invitations_;
+    std::map<std::string, Invite, std::less<>> invites_;  // by group
+    std::vector<Numbered> numbered_;
+    bool listens_ = false;  // to the events of invitations
+    uint32_t next_own_tag_ = kFirstOwnTag;
+    bool pushes_ = false;                  // has pushed input
+    std::vector<common::IofCredit> owed_;  // for output that waits for the socket
 };
 
 }  // namespace pmix::server

@@ -9,6 +9,7 @@
 #include "common/values/proc_array.h"
 #include "openpmix/known_types.h"
 #include "server/openpmix/translator.h"
+#include "server/openpmix/translator_calls.h"
 
 namespace pmix::server {
 
@@ -60,17 +61,6 @@ InfoList shared_in(const common::InfoView& results, const theirs::Traits& traits
 
 }  // namespace
 
-template <class Theirs>
-void OpenPmixTranslator::answer(uint32_t tag, const Theirs& reply) {
-    std::vector<uint8_t> message;
-    const pmix_status_t rc = theirs::encode(reply, traits_, &message);
-    const bool too_large = traits_.most_payload != 0 && message.size() > traits_.most_payload;
-    if (rc == PMIX_SUCCESS && !too_large) return ends_.send_message(tag, message);
-    if (tag < theirs::kFirstRequestTag) return;  // a message that nobody asked for is left out
-    if constexpr (std::is_same_v<Theirs, theirs::StatusReply>) throw std::bad_alloc();  // nothing smaller can be said
-    answer_status(tag, rc == PMIX_SUCCESS ? PMIX_ERR_OUT_OF_RESOURCE : rc);
-}
-
 void OpenPmixTranslator::answer_status(uint32_t tag, pmix_status_t status) {
     theirs::StatusReply reply;
     reply.status.value = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
@@ -92,6 +82,8 @@ void OpenPmixTranslator::frame(const FrameHeader& header, Bytes payload) {
 
 void OpenPmixTranslator::reply(uint32_t tag, const Pending& pending, pmix_status_t status, Bytes payload) {
     const bool good = common::succeeded(status);
+    if (!pending.numbers.empty()) return numbered(pending, status, payload);
+    if (pending.own) return;
     switch (pending.command) {
         case theirs::Command::get:
             return good ? reply_get(tag, pending) : answer_status(tag, status);
@@ -339,6 +331,8 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
 
 void OpenPmixTranslator::event(Bytes payload) {
     auto event = decoded<common::EventNotify>(payload);
+    if (invitations_.heard(event)) ends_.call_drained();
+    hear_of_groups(event);
     if (registering_ != 0 && held_events_.size() < kMostHeldEvents)
         return void(held_events_.push_back(std::move(event)));
     for (const common::EventNotify& held : std::exchange(held_events_, {})) send_event(held);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "server/openpmix/translator.h"
+#include "server/openpmix/translator_calls.h"
 
 namespace pmix::server {
 
@@ -34,27 +34,6 @@ common::KeyList keys_of(const theirs::Keys& keys) {
 }
 
 }  // namespace
-
-// Answers a request that cannot be read. The header gives its length, so the connection goes on.
-template <class Theirs>
-bool OpenPmixTranslator::read(uint32_t tag, Bytes payload, Theirs* out) {
-    const pmix_status_t rc = theirs::decode(payload, traits_, out);
-    if (rc == PMIX_SUCCESS) return true;
-    WIREUP_LOG(server, info, "%s:%u: a request of OpenPMIx's command %u cannot be read: %s", peer_.id().nspace.c_str(),
-               peer_.id().rank, static_cast<unsigned>(Theirs::kCommand), common::log_status(rc));
-    answer_status(tag, rc);
-    return false;
-}
-
-template <class Ours>
-void OpenPmixTranslator::pass(uint32_t tag, Command command, const Ours& request, Pending pending) {
-    auto payload = common::message_bytes(request);
-    if (!payload.ok()) return answer_status(tag, payload.status());
-    pending_.emplace(tag, std::move(pending));
-    FrameHeader header = FrameHeader::request(static_cast<uint16_t>(command), tag);
-    header.payload = static_cast<uint32_t>(payload->size());
-    ends_.serve_frame(header, *payload);
-}
 
 template <class Theirs, class Ours, class Convert>
 bool OpenPmixTranslator::relay(uint32_t tag, Bytes payload, Command command, Convert convert) {
@@ -164,6 +143,10 @@ bool OpenPmixTranslator::request(uint8_t number, uint32_t tag, Bytes payload) {
                 });
         case theirs::Command::group_destruct:
             return group_destruct(tag, payload);
+        case theirs::Command::group_invite:
+            return group_invite(tag, payload);
+        case theirs::Command::group_join:
+            return group_join(tag, payload);
         default:
             return request_of_services(command, tag, payload);
     }
@@ -494,6 +477,9 @@ bool OpenPmixTranslator::iof_deregister(uint32_t tag, Bytes payload) {
 
 void OpenPmixTranslator::drained() {
     for (const common::IofCredit& credit : std::exchange(owed_, {})) notify_server(Command::iof_credit, credit);
+    for (const common::GroupRequest& construct : invitations_.take_constructs()) pass_own(Command::group, construct);
+    settle_numbered();
+    settle_invites();
 }
 
 }  // namespace pmix::server

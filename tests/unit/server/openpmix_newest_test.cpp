@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients of OpenPMIx 7 do that earlier ones do not: they delete keys, leave groups by events alone, share
-// values in a group, and are told when their input is to stop.
+// What clients of OpenPMIx 7 do that earlier ones do not: they delete keys, have their server form groups by
+// invitation, leave groups by events alone, share values in a group, and are told when their input is to stop.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
@@ -89,14 +89,36 @@ class OpenPmixNewestTest : public ::testing::Test {
         if (group != nullptr) infos.append_string(PMIX_GROUP_ID, group);
         return infos;
     }
-    void construct_group() {
+    // Of all, by the calls of these.
+    void construct_group(const std::vector<uint32_t>& callers = {0, 1, 2}) {
         openpmix::GroupConstructRequest request;
         request.group = openpmix::Text("group");
         request.procs.procs = all_;
-        const uint32_t first = of(0).send(request), second = of(1).send(request);
-        EXPECT_EQ(PMIX_SUCCESS, of(2).ask<openpmix::GroupReply>(request).status.value);
-        EXPECT_EQ(PMIX_SUCCESS, of(0).receive<openpmix::GroupReply>(first).status.value);
-        EXPECT_EQ(PMIX_SUCCESS, of(1).receive<openpmix::GroupReply>(second).status.value);
+        std::vector<uint32_t> tags;
+        for (const uint32_t rank : callers) tags.push_back(of(rank).send(request));
+        for (size_t i = 0; i < callers.size(); ++i) {
+            const auto reply = of(callers[i]).receive<openpmix::GroupReply>(tags[i]);
+            EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+            ASSERT_TRUE(reply.members);
+            EXPECT_EQ(all_, reply.members->procs);
+        }
+    }
+    void listen(uint32_t rank, std::vector<pmix_status_t> codes) {
+        openpmix::RegisterEventsRequest registration;
+        registration.codes.codes = std::move(codes);
+        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(registration));
+    }
+    openpmix::EventMessage event(uint32_t rank) {
+        return of(rank).receive<openpmix::EventMessage>(openpmix::kEventTag);
+    }
+    static common::InfoView view_of(const openpmix::EventMessage& event) {
+        return {event.infos.infos.data(), event.infos.infos.size()};
+    }
+    static ProcList members_in(const openpmix::EventMessage& event) {
+        ProcList members;
+        const pmix_info_t* said = view_of(event).find(PMIX_GROUP_MEMBERSHIP);
+        EXPECT_TRUE(said != nullptr && common::read_proc_array(said->value, members));
+        return members;
     }
     static openpmix::GroupDestructRequest destruct_of(const ProcList& members) {
         openpmix::GroupDestructRequest request;
@@ -241,6 +263,162 @@ TEST(OpenPmixNewest, DataOfAnotherNode_ThatDeletesAKey_IsTold) {
     chunk.add(dstore::Key("never there"), PMIX_GLOBAL, dstore::kDeletedValue);
     watched.take_over(server::wrap_section("job", *chunk.finish(1)).value());
     EXPECT_EQ(std::vector<std::string>{"job:1 victim"}, watched.told);
+}
+
+// ---- invitations ----
+
+namespace {
+
+openpmix::GroupInviteRequest invitation_of(const ProcList& procs) {
+    openpmix::GroupInviteRequest request;
+    request.group = openpmix::Text("group");
+    request.procs.procs = procs;
+    return request;
+}
+openpmix::GroupJoinRequest answer_to(uint32_t inviter, pmix_status_t answer = PMIX_GROUP_INVITE_ACCEPTED) {
+    openpmix::GroupJoinRequest request;
+    request.group = openpmix::Text("group");
+    request.answer.value = answer;
+    request.names_inviter.value = true;
+    request.inviter.emplace().id = {"job", inviter};
+    return request;
+}
+const ProcList kWholeJob{{"job", PMIX_RANK_WILDCARD}};
+
+}  // namespace
+
+// The bytes that clients of 7.0.0rc1 have sent.
+TEST_F(OpenPmixNewestTest, Invitation_AndItsAnswer_HaveTheirBytes) {
+    auto invitation = invitation_of({{"job", 0}, {"job", 3}});
+    invitation.timeout.value = 3;
+    invitation.optional.value = true;
+    std::vector<uint8_t> bytes;
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(invitation, of(0).traits, &bytes));
+    EXPECT_EQ((std::vector<uint8_t>{2,   26, 2, 12, 'g', 'r', 'o', 'u', 'p', 0, 2, 2, 4, 8, 'j', 'o',
+                                    'b', 0,  0, 8,  'j', 'o', 'b', 0,   3,   2, 3, 2, 1, 2, 0}),
+              bytes);
+    bytes.clear();
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(answer_to(0), of(0).traits, &bytes));
+    EXPECT_EQ(
+        (std::vector<uint8_t>{2, 25, 2, 12, 'g', 'r', 'o', 'u', 'p', 0, 2, 0xc1, 2, 2, 1, 2, 8, 'j', 'o', 'b', 0, 0}),
+        bytes);
+}
+
+TEST_F(OpenPmixNewestTest, Invitation_ThatAllAccept_MakesAGroup) {
+    for (uint32_t rank = 0; rank < kRanks; ++rank) listen(rank, {PMIX_GROUP_INVITED, PMIX_GROUP_CONSTRUCT_COMPLETE});
+    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(kWholeJob)));
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        EXPECT_EQ(PMIX_GROUP_INVITED, event(rank).code.value) << rank;
+        if (rank == 0) continue;
+        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
+    }
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+        const auto complete = event(rank);
+        EXPECT_EQ(PMIX_GROUP_CONSTRUCT_COMPLETE, complete.code.value);
+        EXPECT_EQ(ProcId("job", 0), complete.source.id);
+        EXPECT_EQ(all_, members_in(complete));
+        EXPECT_EQ(nullptr, view_of(complete).find(PMIX_GROUP_CONTEXT_ID));
+    }
+    // All of them know the group by its name.
+    openpmix::FenceRequest fence;
+    fence.procs.procs = {{"group", PMIX_RANK_WILDCARD}};
+    const uint32_t first = of(0).send(fence), second = of(1).send(fence);
+    EXPECT_EQ(PMIX_SUCCESS, of(2).status_of(fence));
+    EXPECT_EQ(PMIX_SUCCESS, of(0).receive<openpmix::StatusReply>(first).status.value);
+    EXPECT_EQ(PMIX_SUCCESS, of(1).receive<openpmix::StatusReply>(second).status.value);
+    expect_destruct({0, 1, 2}, PMIX_SUCCESS);
+    expect_destruct({0}, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(OpenPmixNewestTest, Invitation_ThatSomebodyDeclines_AbortsForAll) {
+    for (uint32_t rank = 0; rank < kRanks; ++rank) listen(rank, {PMIX_GROUP_CONSTRUCT_ABORT});
+    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
+    for (uint32_t rank = 0; rank < kRanks; ++rank) EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(rank).code.value);
+    for (const uint32_t rank : {0u, 1u, 2u}) expect_destruct({rank}, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(OpenPmixNewestTest, Invitation_ThatIsOptional_MakesAGroupOfThoseThatAccept) {
+    listen(0, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_CONSTRUCT_COMPLETE});
+    auto invitation = invitation_of(all_);
+    invitation.optional.value = true;
+    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
+    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    const auto failed = event(0);
+    EXPECT_EQ(PMIX_GROUP_INVITE_FAILED, failed.code.value);
+    const pmix_proc_t* who = nullptr;
+    ASSERT_EQ(PMIX_SUCCESS, view_of(failed).get(PMIX_EVENT_AFFECTED_PROC, &who));
+    ASSERT_NE(nullptr, who);
+    EXPECT_EQ(2u, who->rank);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), members_in(event(0)));
+    expect_destruct({2}, PMIX_ERR_NOT_FOUND);
+    expect_destruct({0, 1}, PMIX_SUCCESS);
+}
+
+TEST_F(OpenPmixNewestTest, Invitation_ThatIsNotAnsweredInTime_IsOver) {
+    listen(0, {PMIX_GROUP_CONSTRUCT_ABORT, PMIX_GROUP_CONSTRUCT_COMPLETE});
+    for (const bool optional : {false, true}) {
+        auto invitation = invitation_of({{"job", 0}, {"job", 1}});
+        invitation.timeout.value = 1;
+        invitation.optional.value = optional;
+        ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
+        EXPECT_EQ(PMIX_ERR_EXISTS, of(0).status_of(invitation));
+        EXPECT_EQ(optional ? PMIX_GROUP_CONSTRUCT_COMPLETE : PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
+    }
+    expect_destruct({0}, PMIX_SUCCESS);
+}
+
+// Its number comes from the host, as that of any group.
+TEST_F(OpenPmixNewestTest, Invitation_WithAContextId_HasTheHosts) {
+    listen(0, {PMIX_GROUP_CONSTRUCT_COMPLETE});
+    auto invitation = invitation_of({{"job", 0}, {"job", 1}});
+    invitation.assigns.value = true;
+    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    size_t number = 0;
+    const auto complete = event(0);
+    EXPECT_EQ(PMIX_SUCCESS, view_of(complete).get(PMIX_GROUP_CONTEXT_ID, &number));
+    EXPECT_EQ(7u, number);
+    expect_destruct({0, 1}, PMIX_SUCCESS);
+}
+
+// Nobody is put into a group by another's word.
+TEST_F(OpenPmixNewestTest, Announcement_OfProcessesThatHaveNotAccepted_MakesNoGroup) {
+    const auto announce = [&](uint32_t rank) {
+        InfoList infos = about(all_, "group");
+        common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, all_);
+        EXPECT_EQ(PMIX_SUCCESS, notify(rank, PMIX_GROUP_CONSTRUCT_COMPLETE, std::move(infos)));
+    };
+    announce(0);  // without an invitation
+    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(1)));  // to somebody else
+    announce(0);
+    announce(1);
+    for (const uint32_t rank : {0u, 1u, 2u}) expect_destruct({rank}, PMIX_ERR_NOT_FOUND);
+}
+
+// As this library's inviters do: the members construct the group when the inviter names them. Such a client waits for
+// the announcement, so its part is done for it.
+TEST_F(OpenPmixNewestTest, Invitation_OfAnInviterWithThisLibrary_IsConstructedForTheClient) {
+    for (const uint32_t rank : {1u, 2u}) listen(rank, {PMIX_GROUP_INVITED});
+    listen(0, {PMIX_GROUP_INVITE_ACCEPTED});
+    InfoList invitation = about({{"job", 1}, {"job", 2}}, "group");
+    common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
+    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    for (const uint32_t rank : {1u, 2u}) {
+        EXPECT_EQ(PMIX_GROUP_INVITED, event(rank).code.value);
+        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
+        EXPECT_EQ(ProcId("job", rank), event(0).source.id);
+    }
+    InfoList update = about({{"job", 1}, {"job", 2}}, "group");
+    common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, all_);
+    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
+    construct_group({0});
+    expect_destruct({0, 1, 2}, PMIX_SUCCESS);
+    for (const uint32_t rank : {1u, 2u}) EXPECT_TRUE(of(rank).is_silent(50));  // it has not registered for more
 }
 
 // ---- leaving groups ----
