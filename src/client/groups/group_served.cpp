@@ -15,7 +15,7 @@ using common::InfoList;
 
 namespace {
 
-// An invitation's limit is the server's to keep: at its end there may be a group of those who have come.
+// An invitation's limit is the server's to keep: at its end there may be a group of those that are in it.
 constexpr int kAnswerS = 7;
 
 pmix_status_t ask_for_group(Session& session, common::GroupRequest&& request, int timeout_s, GroupDone done) {

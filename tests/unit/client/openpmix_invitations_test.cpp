@@ -3,8 +3,10 @@
 // which of its events a call ends.
 #include <gtest/gtest.h>
 #include <pmix.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -102,6 +104,15 @@ class OpenPmixInvitations : public OpenPmixProcess {
             if (asked.leader) leader_ = asked.leader->id;
             taken(tag);
         });
+        server_->on(theirs::Command::fence, [this](uint32_t tag, common::Bytes) {
+            std::function<void()> act;
+            {
+                const std::lock_guard lock(g_mutex);
+                act = at_fence_;
+            }
+            if (act) act();
+            server_->send_status(tag, PMIX_SUCCESS);
+        });
         server_->on(theirs::Command::group_destruct, [this](uint32_t tag, common::Bytes payload) {
             ended_ = server_->decoded<theirs::GroupDestructRequest>(payload).procs.procs;
             server_->send_status(tag, PMIX_SUCCESS);
@@ -113,6 +124,7 @@ class OpenPmixInvitations : public OpenPmixProcess {
         if (before_) before_();
         server_->send_status(tag, status_);
         if (after_) after_();
+        taken_ = true;
     }
     void tell(pmix_status_t code, common::Rank source, const std::function<void(InfoList&)>& add,
               const char* group = "group") {
@@ -159,17 +171,20 @@ class OpenPmixInvitations : public OpenPmixProcess {
         return PMIx_Group_join_nb("group", &who, PMIX_GROUP_ACCEPT, infos.c_array(), infos.size(), &Ended::on, &ended);
     }
     static pmix_status_t fence() { return PMIx_Fence(nullptr, 0, nullptr, 0); }
-    // Events that the server tells with the answer to the next fence.
+    // Events that the server sends with the answer to the next fence.
     void at_the_fence(std::function<void()> act) {
-        server_->on(theirs::Command::fence, [this, act = std::move(act)](uint32_t tag, common::Bytes) {
-            act();
-            server_->send_status(tag, PMIX_SUCCESS);
-        });
+        const std::lock_guard lock(g_mutex);
+        at_fence_ = std::move(act);
+    }
+    // A request is sent behind the registration of the events, which the call does not wait for.
+    void await_request() const {
+        while (!taken_) ::usleep(1000);
     }
 
     common::ProcList members_{{"job", 0}, {"job", 1}};
     pmix_status_t status_ = PMIX_SUCCESS, register_status_ = PMIX_SUCCESS;
-    std::function<void()> before_, after_;
+    std::function<void()> before_, after_, at_fence_;
+    std::atomic<bool> taken_{false};
     std::vector<pmix_status_t> registered_;
     common::ProcList invited_, ended_, results_;
     uint32_t timeout_ = 0;
@@ -251,6 +266,7 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
     init();
     Ended ended;
     EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    await_request();
     at_the_fence([this] {
         tell_formed(1, "other");
         tell_formed(2);
@@ -338,7 +354,7 @@ TEST_P(OpenPmixInvitations, Connection_Ends_EveryCallEnds) {
     init();
     Ended ended;
     EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
-    EXPECT_EQ(PMIX_SUCCESS, fence());
+    await_request();
     server_->cut();
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, ended.wait());
 }
