@@ -222,7 +222,7 @@ void OpenPmixServices::take_shared(const pmix_value_t& shared, std::optional<siz
         if (one.append(info) != PMIX_SUCCESS ||
             one.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
             throw std::bad_alloc();
-        PMIX_INFO_SET_QUALIFIER(&one.c_array()[1]);
+        one.c_array()[1].flags |= PMIX_INFO_QUALIFIER;
         auto array = common::array_value(std::move(one));
         if (!array.ok()) continue;
         auto what = dstore::QualifiedValue::read(array->get());

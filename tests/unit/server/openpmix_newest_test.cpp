@@ -279,8 +279,8 @@ openpmix::GroupJoinRequest answer_to(uint32_t inviter, pmix_status_t answer = PM
     openpmix::GroupJoinRequest request;
     request.group = openpmix::Text("group");
     request.answer.value = answer;
-    request.names_inviter.value = true;
-    request.inviter.emplace().id = {"job", inviter};
+    request.has_leader.value = true;
+    request.leader.emplace().id = {"job", inviter};
     return request;
 }
 const ProcList kWholeJob{{"job", PMIX_RANK_WILDCARD}};
@@ -374,7 +374,7 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatIsNotAnsweredInTime_IsOver) {
 TEST_F(OpenPmixNewestTest, Invitation_WithAContextId_HasTheHosts) {
     listen(0, {PMIX_GROUP_CONSTRUCT_COMPLETE});
     auto invitation = invitation_of({{"job", 0}, {"job", 1}});
-    invitation.assigns.value = true;
+    invitation.assigns_id.value = true;
     ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
     ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     size_t number = 0;
