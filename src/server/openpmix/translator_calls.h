@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a translator reads a client's request, hands one to the server and writes a message: templates by the message.
-// For translator_*.cpp; nobody else includes it. Loop thread only; what can go wrong: see translator.h.
+// For translator_*.cpp; nobody else includes it. Loop thread only. What can go wrong: no memory (std::bad_alloc).
 #pragma once
 
 #include <new>
