@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_served.h"
 
+#include <new>
 #include <utility>
 
 #include "client/session/session.h"
@@ -23,12 +24,19 @@ pmix_status_t ask_for_group(Session& session, common::GroupRequest&& request, in
     const bool forms = request.call != GroupCall::decline;
     if (forms) session.group_membership().constructing(name);
     const auto finish = [&session, name, forms, done = std::move(done)](pmix_status_t rc, common::GroupReply& reply) {
-        InfoList results = reply.infos.take();
-        if (forms) session.group_membership().constructed(name, rc, results);
-        if (session.is_shut()) return done(common::plain(rc), std::move(results));
-        // Behind the handlers of the events that were before it, which are about the members.
-        session.loop().post(
-            [done, rc, results = std::move(results)]() mutable { done(common::plain(rc), std::move(results)); });
+        try {
+            InfoList results = reply.infos.take();
+            if (forms) session.group_membership().constructed(name, rc, results);
+            if (!session.is_shut()) {
+                // Behind the handlers of the events that were before it, which are about the members.
+                return session.loop().post([done, rc, results = std::move(results)]() mutable {
+                    done(common::plain(rc), std::move(results));
+                });
+            }
+            done(common::plain(rc), std::move(results));
+        } catch (const std::bad_alloc&) {  // the caller waits
+            done(PMIX_ERR_NOMEM, {});
+        }
     };
     const pmix_status_t rc = session.ask_nb<Command::group>(request, finish, timeout_s);
     if (rc != PMIX_SUCCESS && forms) session.group_membership().constructed(name, rc, {});

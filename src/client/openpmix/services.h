@@ -124,7 +124,8 @@ class OpenPmixServices {
     void invitation_formed(const std::string& name, const openpmix::EventMessage& event);
     void end_invitations(const std::string& name, const common::ProcId* leader, pmix_status_t status);
     void leader_ended(const common::ProcId& leader);
-    void take_shared(const pmix_value_t& shared, std::optional<size_t> context);
+    void take_shared(const pmix_value_t& shared, const common::ProcList& members, std::optional<size_t> context);
+    void member_left(const std::string& name, const common::ProcId& proc);
     void resolve_peers(const common::FrameHeader& header, common::Bytes payload);
     void resolve_nodes(const common::FrameHeader& header, common::Bytes payload);
     void name_known_nodes(const common::FrameHeader& header, pmix_status_t otherwise);

@@ -210,6 +210,16 @@ void OpenPmixServices::forget_group(const std::string& name) {
     for (const std::string& nspace : others) shadow_.release(nspace);
 }
 
+// Those that are left end the group without it.
+void OpenPmixServices::member_left(const std::string& name, const ProcId& proc) {
+    const auto known = groups_.find(name);
+    if (known == groups_.end()) return;
+    common::ProcList& members = known->second.members;
+    const bool held = known->second.constructed && others_of(members).count(proc.nspace) != 0;
+    std::erase(members, proc);
+    if (held && others_of(members).count(proc.nspace) == 0) shadow_.release(proc.nspace);
+}
+
 // Only its members have a group, and each of them asks its server for processes by their names.
 void OpenPmixServices::replace_groups(common::ProcList& procs) const {
     common::ProcList out;
@@ -217,7 +227,8 @@ void OpenPmixServices::replace_groups(common::ProcList& procs) const {
         const auto known = groups_.find(proc.nspace);
         const common::ProcList none;
         const common::ProcList& members =
-            known != groups_.end() && known->second.constructed ? known->second.members : none;
+            known != groups_.end() && known->second.constructed && proc.nspace != self_.nspace ? known->second.members
+                                                                                               : none;
         if (proc.rank == PMIX_RANK_WILDCARD && !members.empty()) {
             out.insert(out.end(), members.begin(), members.end());
         } else {

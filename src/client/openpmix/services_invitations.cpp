@@ -22,6 +22,9 @@ using common::ProcId;
 
 namespace {
 
+// That wait, or whose call has ended before what became of them was known.
+constexpr size_t kMaxInvitations = 256;
+
 // What ends an invitation: the group, that there is none, or the end of the process that has sent it.
 constexpr pmix_status_t kWatched[] = {PMIX_GROUP_CONSTRUCT_COMPLETE, PMIX_GROUP_CONSTRUCT_ABORT, PMIX_PROC_TERMINATED,
                                       PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC};
@@ -58,6 +61,7 @@ void OpenPmixServices::ask_of_invitation(const FrameHeader& header, const std::s
                                          std::shared_ptr<const Theirs> request) {
     watch_invitations([this, header, name, leader = std::move(leader), request](pmix_status_t watched) {
         if (!common::succeeded(watched)) return exchange_.refuse(header, watched);
+        if (invitations_.size() >= kMaxInvitations) return exchange_.refuse(header, PMIX_ERR_OUT_OF_RESOURCE);
         invitations_.emplace(name, Invitation{header, leader});
         const auto failed = [this, header, name](pmix_status_t status) {
             const auto [begin, end] = invitations_.equal_range(name);
@@ -123,8 +127,9 @@ void OpenPmixServices::note_group_event(const theirs::EventMessage& event) {
     const std::string name(said);
     switch (code) {
         case PMIX_GROUP_LEFT: {
-            const auto known = groups_.find(name);
-            if (known != groups_.end() && who != nullptr) std::erase(known->second.members, ProcId(*who));
+            // A process leaves for itself only, and this one knows by itself when it does.
+            if (who != nullptr && ProcId(*who) == event.source.id && event.source.id != self_)
+                member_left(name, event.source.id);
             return;
         }
         case PMIX_GROUP_CONSTRUCT_COMPLETE:
@@ -142,16 +147,19 @@ void OpenPmixServices::note_group_event(const theirs::EventMessage& event) {
     }
 }
 
-// Also where nobody waits for it any more: this process is a member, and the group ends only with it.
+// Of an invitation that this process has sent or accepted; any process can raise such an event. Also where its call has
+// ended: this process is a member, and the group ends only with it.
 void OpenPmixServices::invitation_formed(const std::string& name, const theirs::EventMessage& event) {
     const InfoView infos = infos_of(event);
     common::ProcList members;
     if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
     if (std::find(members.begin(), members.end(), self_) == members.end()) return;
+    const auto [first, last] = invitations_.equal_range(name);
+    if (std::none_of(first, last, [&](const auto& entry) { return entry.second.leader == event.source.id; })) return;
     std::optional<size_t> context;
     if (infos.get(PMIX_GROUP_CONTEXT_ID, &context) != PMIX_SUCCESS) context.reset();
     for (const pmix_info_t& info : infos)
-        if (common::key_view(info) == PMIX_PROC_INFO_ARRAY) take_shared(info.value, context);
+        if (common::key_view(info) == PMIX_PROC_INFO_ARRAY) take_shared(info.value, members, context);
     const InfoList results = note_group(name, std::move(members), context, {});
     const auto [begin, end] = invitations_.equal_range(name);
     std::vector<FrameHeader> waiting;
@@ -205,10 +213,12 @@ void OpenPmixServices::leader_ended(const ProcId& leader) {
 
 // What a member has put for processes of other nodes, which the group shares: of a group with a number, for a Get that
 // names it.
-void OpenPmixServices::take_shared(const pmix_value_t& shared, std::optional<size_t> context) {
+void OpenPmixServices::take_shared(const pmix_value_t& shared, const common::ProcList& members,
+                                   std::optional<size_t> context) {
     const InfoView infos = common::infos_in(shared);
     const pmix_proc_t* who = nullptr;
     if (infos.get(PMIX_PROCID, &who) != PMIX_SUCCESS || who == nullptr || ProcId(*who) == self_) return;
+    if (std::find(members.begin(), members.end(), ProcId(*who)) == members.end()) return;
     theirs::KeyValues values;
     for (const pmix_info_t& info : infos) {
         const std::string_view key = common::key_view(info);

@@ -285,6 +285,41 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
     EXPECT_EQ(77u, ended.context);
 }
 
+// Any process may raise the events of groups, about whom it likes.
+TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
+    server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
+    init();
+    Ended ended;
+    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    await_request();
+    at_the_fence([this] {
+        tell_formed(1);
+        // Of the same name, by one that has not invited: other members, and what they have put.
+        tell(PMIX_GROUP_CONSTRUCT_COMPLETE, 2, [](InfoList& infos) {
+            common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, {{"job", 0}, {"job", 2}});
+            InfoList put;
+            const pmix_proc_t who = proc(2);
+            put.append(PMIX_PROCID, &who, PMIX_PROC);
+            put.append_string("forged", "value");
+            infos.append(PMIX_PROC_INFO_ARRAY, std::move(common::array_value(std::move(put))).value());
+        });
+        // A name of a namespace.
+        tell_formed(1, "job");
+        // One that is said to have left, by another.
+        tell(PMIX_GROUP_LEFT, 2, [](InfoList& infos) {
+            const pmix_proc_t who = proc(1);
+            infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+        });
+    });
+    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_EQ(PMIX_SUCCESS, ended.wait());
+    EXPECT_EQ(PMIX_SUCCESS, fence());
+    Value value;
+    EXPECT_NE(PMIX_SUCCESS, get(proc(2), "forged", &value));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ(members_, ended_);
+}
+
 TEST_P(OpenPmixInvitations, Join_LeaderEnds_IsTold) {
     init();
     pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
