@@ -9,6 +9,7 @@
 #include "client/groups/group_served.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
+#include "client/state/group_membership.h"
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "common/values/support.h"
@@ -348,6 +349,7 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     if (code == PMIX_GROUP_MEMBERSHIP_UPDATE && source == join.leader)
         return or_end_join(join.id, [&] { follow(join, infos); });
+    if (code == PMIX_GROUP_CONSTRUCT_COMPLETE && source == join.leader) return formed(join, infos);
     if (code == PMIX_GROUP_LEADER_SELECTED && !(source == session_.self())) {
         join.leader = source;
         if (join.orphan != 0) session_.loop().cancel(std::exchange(join.orphan, 0));
@@ -372,6 +374,25 @@ void GroupInvites::leader_failed(Join& join, bool abort, bool lead) {
         return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     }
     or_end_join(join.id, [&] { lead ? take_over(join) : orphaned(join); });
+}
+
+// An inviter with OpenPMIx's library, whose server has formed the group with those that accepted: there is no
+// collective.
+void GroupInvites::formed(Join& join, const InfoList& infos) {
+    ProcList members;
+    if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
+    if (!contains(members, session_.self())) return;  // another group of the name
+    or_end_join(join.id, [&] {
+        InfoList results;
+        for (const pmix_info_t& info : infos) {
+            const std::string_view key = common::key_view(info);
+            if (key == PMIX_EVENT_CUSTOM_RANGE || key == PMIX_EVENT_NON_DEFAULT) continue;
+            if (results.append(info) == PMIX_ERR_NOMEM) throw std::bad_alloc();
+        }
+        session_.group_membership().constructing(join.name);
+        session_.group_membership().constructed(join.name, PMIX_SUCCESS, results);
+        finish(join, PMIX_SUCCESS, std::move(results));
+    });
 }
 
 // The inviter has everybody: so to the collective, with what it wants of it.

@@ -99,6 +99,7 @@ class GroupInvites {
     void announce_abort(const std::string& name, const common::ProcList& targets, common::InfoList infos = {});
     void finish(Invite& invite, pmix_status_t status, common::InfoList&& results);
     void follow(Join& join, const common::InfoList& infos);
+    void formed(Join& join, const common::InfoList& infos);
     void take_over(Join& join);
     void orphaned(Join& join);
     void leader_failed(Join& join, bool abort, bool lead);

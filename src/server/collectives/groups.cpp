@@ -440,14 +440,16 @@ void Groups::drop_repeated(ProcList& procs) {
 }
 
 ProcList Groups::expand(const ProcList& procs) const {
+    // A job counts once, however often it is named: few bytes may name it often.
+    ProcList given = procs;
+    drop_repeated(given);
     ProcList out;
-    out.reserve(procs.size());
-    for (const ProcId& p : procs) {
+    out.reserve(given.size());
+    for (const ProcId& p : given) {
         const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? registry_.find(p.nspace) : nullptr;
         if (nspace == nullptr) {
             out.push_back(p);
         } else if (nspace->size_known()) {
-            out.reserve(out.size() + nspace->size());
             for (common::Rank r = 0; r < nspace->size(); ++r) out.push_back({p.nspace, r});
         } else {
             for (common::Rank r : nspace->local_ranks()) out.push_back({p.nspace, r});

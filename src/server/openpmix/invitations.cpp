@@ -47,6 +47,7 @@ bool OpenPmixInvitations::heard(const common::EventNotify& event) {
     const InfoView infos(event.infos.data(), event.infos.size());
     std::string_view group;
     if (infos.get(PMIX_GROUP_ID, &group) != PMIX_SUCCESS || group.empty()) return false;
+    if (group.size() > common::kMaxNspaceLength) return false;  // no group can have that name
     const auto at = std::find_if(received_.begin(), received_.end(),
                                  [&](const Invitation& i) { return i.group == group && i.inviter == event.source; });
     const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP);

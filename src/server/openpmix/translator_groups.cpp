@@ -5,6 +5,7 @@
 // answers; the server takes the announcement of the group for its forming (Groups::announced).
 #include <algorithm>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "common/protocol/group_calls.h"
@@ -77,10 +78,12 @@ void OpenPmixTranslator::listen_to_groups() {
 
 ProcList OpenPmixTranslator::each_of(const ProcList& procs) const {
     ProcList each;
+    std::set<ProcId> given, known;
     const auto add = [&](const ProcId& proc) {
-        if (!common::contains(each, proc)) each.push_back(proc);
+        if (known.insert(proc).second) each.push_back(proc);
     };
     for (const ProcId& p : procs) {
+        if (!given.insert(p).second) continue;  // a job that is named again and again
         const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? registry_.find(p.nspace) : nullptr;
         if (nspace == nullptr || !nspace->size_known()) {
             add(p);
@@ -143,7 +146,8 @@ void OpenPmixTranslator::hear_of_groups(const common::EventNotify& event) {
         if (infos.get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
             who = ProcId(*affected);
         std::erase(invite.accepted, who);
-        invite.reported.push_back(who);
+        if (common::contains(invite.asked, who) && !common::contains(invite.reported, who))
+            invite.reported.push_back(who);
     } else if (event.status != PMIX_GROUP_INVITE_ACCEPTED && event.status != PMIX_GROUP_INVITE_DECLINED) {
         return;
     }

@@ -225,6 +225,28 @@ TEST_F(GroupInviteTest, Join_MembershipFromAnotherProcess_IsNotFollowed) {
     EXPECT_EQ(1, ended.times);
 }
 
+// The server of an inviter with OpenPMIx 7 forms the group, and tells of it when it is there. rows: R16
+TEST_F(GroupInviteTest, Join_GroupIsSaidToHaveFormed_EndsWithIt) {
+    event(PMIX_GROUP_INVITED, members());
+    Ended ended;
+    join(ended);
+    const auto formed = [](const common::ProcList& of) {
+        InfoList infos;
+        common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, of);
+        infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, 9, PMIX_SIZE);
+        return infos;
+    };
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, formed({{"far", 0}, {"job", 1}}), false, {"far", 2});
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, formed({{"far", 0}, {"far", 2}}));
+    EXPECT_EQ(0, ended.times) << "by another process, and without this one";
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, formed({{"far", 0}, {"job", 1}}));
+    EXPECT_EQ(1, ended.times);
+    EXPECT_EQ(PMIX_SUCCESS, ended.status);
+    EXPECT_TRUE(constructs().empty()) << "there is no collective";
+    EXPECT_TRUE(session->group_membership().any());
+    end_all();
+}
+
 // A process that takes over goes on with what the inviter had asked for. rows: R16
 TEST_F(GroupInviteTest, TakeOver_InviterWantedOptionalMembers_StaysSo) {
     pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
