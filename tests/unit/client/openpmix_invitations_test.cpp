@@ -285,7 +285,7 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
     EXPECT_EQ(77u, ended.context);
 }
 
-// Any process may raise the events of groups, about whom it likes.
+// Any process may raise the events of groups, and name any process in them.
 TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
     server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
     init();
