@@ -144,6 +144,8 @@ void GroupInvites::start_invite(Invite&& given) {
     }
     Invite& i = invites_.back();
     i.id = next_++;
+    // Its processes may have been told of the end of another one of the name, which is not the end of this.
+    std::erase_if(given_up_, [&](const auto& ended) { return ended.first == i.name; });
     or_give_up(i.id, [&] {
         i.limit = limit_of(i.infos);
         watch_limit(i);

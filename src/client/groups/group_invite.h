@@ -7,10 +7,11 @@
 // The inviter takes part in the collective; it is a member only if it is in its own list. It announces
 // PMIX_GROUP_CONSTRUCT_COMPLETE to the members, or, when there is no group, PMIX_GROUP_CONSTRUCT_ABORT to itself and to
 // all that it has asked, those who declined included. With PMIX_GROUP_LEADER that event names its source: it is about
-// this inviter's group and no other of the name. Who accepts after that is answered by the same event, which its
-// handlers do not see again. All state belongs to the loop; the calls may come from any thread. What can go wrong:
-// PMIX_ERR_TIMEOUT, PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that
-// has ended and has no successor, and what the collective says.
+// this inviter's group and no other of the name. A process that accepts after that is answered by the same event, which
+// its handlers see only if they have not been told yet.
+// All state belongs to the loop; the calls may come from any thread. What can go wrong: PMIX_ERR_TIMEOUT,
+// PMIX_GROUP_CONSTRUCT_ABORT for all, PMIX_GROUP_LEADER_FAILED for those who wait for an inviter that has ended and has
+// no successor, PMIX_ERR_NOMEM for a call whose step has none, and what the collective says.
 #pragma once
 
 #include <deque>
@@ -112,7 +113,7 @@ class GroupInvites {
     std::list<Invite> invites_;
     std::list<Join> joins_;
     std::deque<Invitation> received_;
-    std::deque<std::pair<std::string, common::ProcList>> given_up_;  // and those that were told of it
+    std::deque<std::pair<std::string, common::ProcList>> given_up_;  // the name, and those that were told
     uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/groups/group_served.h"
 
+#include <algorithm>
+#include <climits>
 #include <new>
 #include <utility>
 
@@ -63,7 +65,7 @@ pmix_status_t invite_by_server(Session& session, std::string name, common::ProcL
                                GroupDone done) {
     const int seconds = limit_in(infos);
     return ask_for_group(session, request_of(GroupCall::invite, std::move(name), std::move(members), infos),
-                         seconds == 0 ? 0 : seconds + kAnswerS, std::move(done));
+                         seconds == 0 ? 0 : seconds + std::min(kAnswerS, INT_MAX - seconds), std::move(done));
 }
 
 pmix_status_t join_by_server(Session& session, std::string name, common::ProcList leader, bool accept,

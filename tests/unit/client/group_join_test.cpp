@@ -160,6 +160,12 @@ TEST_F(GroupInviteTest, Invite_AcceptedAfterItsEnd_IsAnsweredForTheLibraryOnly) 
 // Silent until the limit, it is no member; the others form the group. rows: R15
 TEST_F(GroupInviteTest, Invite_AcceptedByOneThatWasLeftOutWhileItForms_IsAnswered) {
     const pmix_proc_t both[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
+    // One of the name was given up before: of that they were told.
+    Ended before;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, nullptr, 0, &Ended::back, &before));
+    settle();
+    event(PMIX_GROUP_INVITE_DECLINED, {});
+    ASSERT_EQ(1, before.times);
     InfoList optional;
     optional.append_flag(PMIX_GROUP_OPTIONAL, true);
     Ended invited;
