@@ -20,6 +20,7 @@
 #include "openpmix/frame.h"
 #include "openpmix/messages.h"
 #include "openpmix/traits.h"
+#include "server/base/budget.h"
 #include "server/base/peer.h"
 #include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
@@ -71,7 +72,7 @@ class OpenPmixTranslator {
     struct Pending {
         openpmix::Command command = openpmix::Command::job_data;
         common::ProcId proc;  // get, refresh
-        std::string key;      // get
+        std::string key;      // get; group_invite: the group
         uint64_t reference = 0;
         std::vector<pmix_status_t> codes;  // register_events
         bool own = false;                  // not the client's
@@ -81,13 +82,22 @@ class OpenPmixTranslator {
     static constexpr uint32_t kFirstOwnTag = 0x80000000;
     static constexpr size_t kMostInvites = 64;
     // An invitation of this client's (translator_groups.cpp).
+    enum class Answer { none, accepted, refused };
+    struct Asked {
+        Answer answer = Answer::none;
+        bool reported = false;  // the client has been told that it has failed
+    };
     struct Invite {
         common::ProcList asked;  // itself, where it is to be a member
-        common::ProcList pending, accepted;
-        common::ProcList reported;  // the client has been told that they have failed
+        std::map<common::ProcId, Asked> answers;
+        size_t pending = 0;  // of them
         bool optional = false, assigns = false;
+        pmix_status_t sent = PMIX_SUCCESS;
+        bool answered = false;   // the client has its answer, so the end may follow
         bool numbering = false;  // its context id is awaited, and nothing else
+        uint32_t timeout = 0;    // seconds; 0: none
         Timer timer;
+        Charge charge;
     };
     struct Numbered {
         std::string group;
@@ -131,7 +141,9 @@ class OpenPmixTranslator {
     common::NotifyEventRequest event_of_client(pmix_status_t code, const common::InfoList& infos) const;
     void announce(pmix_status_t code, const common::InfoList& infos);
     void tell_client(pmix_status_t code, const common::InfoList& infos);
-    void listen_to_groups();
+    bool listen_to_groups();
+    void not_sent(const std::string& group, pmix_status_t status);
+    void end_waiting();
     void hear_of_groups(const common::EventNotify& event);
     common::ProcList each_of(const common::ProcList& procs) const;
     void settle_invites();

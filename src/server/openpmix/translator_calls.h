@@ -27,7 +27,7 @@ bool OpenPmixTranslator::read(uint32_t tag, common::Bytes payload, Theirs* out) 
 template <class Ours>
 void OpenPmixTranslator::pass(uint32_t tag, common::Command command, const Ours& request, Pending pending) {
     auto payload = common::message_bytes(request);
-    if (!payload.ok()) return pending.own ? void() : answer_status(tag, payload.status());
+    if (!payload.ok()) return reply(tag, pending, payload.status(), {});
     pending_.emplace(tag, std::move(pending));
     common::FrameHeader header = common::FrameHeader::request(static_cast<uint16_t>(command), tag);
     header.payload = static_cast<uint32_t>(payload->size());

@@ -4,6 +4,7 @@
 // this library's invitations, so that both kinds of clients can be in one group. The inviter's own adapter counts the
 // answers; the server takes the announcement of the group for its forming (Groups::announced).
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <set>
 #include <utility>
@@ -66,14 +67,26 @@ void OpenPmixTranslator::tell_client(pmix_status_t code, const InfoList& infos) 
     answer(theirs::kEventTag, message);
 }
 
-// Once for all codes: the client is not passed on what it has not registered for itself.
-void OpenPmixTranslator::listen_to_groups() {
-    if (std::exchange(listens_, true)) return;
+// Once for all codes: the client is not passed on what it has not registered for itself. False: the server has refused.
+bool OpenPmixTranslator::listen_to_groups() {
+    if (std::exchange(listens_, true)) return true;
     common::RegisterEventsRequest request;
     request.codes = {PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
                      PMIX_GROUP_MEMBERSHIP_UPDATE};
     request.reference = next_reference_++;
-    pass_own(Command::register_events, request);
+    Pending pending;
+    pending.own = true;
+    pending.command = theirs::Command::register_events;
+    pass(next_own_tag_++, Command::register_events, request, std::move(pending));
+    return listens_;
+}
+
+// The server may be sending.
+void OpenPmixTranslator::end_waiting() {
+    listens_ = false;
+    for (auto& [group, invite] : invites_)
+        if (!invite.numbering) invite.pending = 0;
+    ends_.call_drained();
 }
 
 ProcList OpenPmixTranslator::each_of(const ProcList& procs) const {
@@ -84,7 +97,8 @@ ProcList OpenPmixTranslator::each_of(const ProcList& procs) const {
     };
     for (const ProcId& p : procs) {
         if (!given.insert(p).second) continue;  // a job that is named again and again
-        const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? registry_.find(p.nspace) : nullptr;
+        // The size of a job is told to those that may read its data.
+        const Nspace* nspace = p.rank == PMIX_RANK_WILDCARD ? readable(p.nspace) : nullptr;
         if (nspace == nullptr || !nspace->size_known()) {
             add(p);
             continue;
@@ -108,26 +122,55 @@ bool OpenPmixTranslator::group_invite(uint32_t tag, common::Bytes payload) {
         answer_status(tag, invites_.count(group) != 0 ? PMIX_ERR_EXISTS : PMIX_ERR_OUT_OF_RESOURCE);
         return true;
     }
-    listen_to_groups();
-    Invite& invite = invites_[group];
+    Invite invite;
     invite.asked = each_of(request.procs.procs);
     invite.optional = request.optional.value;
     invite.assigns = request.assigns_id.value;
-    for (const ProcId& p : invite.asked) (p == peer_.id() ? invite.accepted : invite.pending).push_back(p);
-    const InfoList infos = about_group(group, request.procs.procs);
-    pass_own(Command::notify_event, event_of_client(PMIX_GROUP_INVITED, infos));
-    if (!invite.accepted.empty()) tell_client(PMIX_GROUP_INVITED, infos);
-    answer_status(tag, PMIX_SUCCESS);
-    if (request.timeout.value != 0) {
-        invite.timer = Timer(scheduler_, int64_t{request.timeout.value} * 1000, [this, group] {
+    invite.timeout = request.timeout.value;
+    for (const ProcId& p : invite.asked) {
+        const bool self = p == peer_.id();
+        invite.answers[p].answer = self ? Answer::accepted : Answer::none;
+        invite.pending += self ? 0 : 1;
+    }
+    constexpr size_t kOfEach = 2 * sizeof(ProcId) + sizeof(Asked) + 4 * sizeof(void*);
+    if (!invite.charge.set(peer_.account(), invite.asked.size() * kOfEach) || !listen_to_groups()) {
+        answer_status(tag, PMIX_ERR_OUT_OF_RESOURCE);
+        return true;
+    }
+    Invite& made = invites_.emplace(group, std::move(invite)).first->second;
+    Pending pending;
+    pending.own = true;
+    pending.command = theirs::Command::group_invite;
+    pending.key = group;
+    pass(next_own_tag_++, Command::notify_event,
+         event_of_client(PMIX_GROUP_INVITED, about_group(group, request.procs.procs)), std::move(pending));
+    // A host may take its time, and the client is answered at once.
+    answer_status(tag, made.sent);
+    if (!common::succeeded(made.sent)) {
+        invites_.erase(group);
+        return true;
+    }
+    made.answered = true;
+    if (made.answers.count(peer_.id()) != 0) tell_client(PMIX_GROUP_INVITED, about_group(group, request.procs.procs));
+    if (made.timeout != 0) {
+        made.timer = Timer(scheduler_, int64_t{made.timeout} * 1000, [this, group] {
             const auto late = invites_.find(group);
             if (late == invites_.end() || late->second.numbering) return;
-            late->second.pending.clear();
+            late->second.pending = 0;
             ends_.call_drained();
         });
     }
-    if (invite.pending.empty()) ends_.call_drained();
+    if (made.pending == 0) ends_.call_drained();
     return true;
+}
+
+// Nobody is told of it, or not all are. The server may be sending.
+void OpenPmixTranslator::not_sent(const std::string& group, pmix_status_t status) {
+    const auto at = invites_.find(group);
+    if (at == invites_.end() || at->second.numbering) return;
+    at->second.sent = status;
+    at->second.pending = 0;
+    if (at->second.answered) ends_.call_drained();
 }
 
 // The server is sending: what follows from it comes later, from drained().
@@ -139,27 +182,29 @@ void OpenPmixTranslator::hear_of_groups(const common::EventNotify& event) {
     const auto at = invites_.find(name);
     if (at == invites_.end() || at->second.numbering) return;
     Invite& invite = at->second;
-    ProcId who = event.source;
     const bool failed = event.status == PMIX_GROUP_INVITE_FAILED;
-    if (failed) {
-        const pmix_proc_t* affected = nullptr;
-        if (infos.get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
-            who = ProcId(*affected);
-        std::erase(invite.accepted, who);
-        if (common::contains(invite.asked, who) && !common::contains(invite.reported, who))
-            invite.reported.push_back(who);
-    } else if (event.status != PMIX_GROUP_INVITE_ACCEPTED && event.status != PMIX_GROUP_INVITE_DECLINED) {
-        return;
+    const bool accepts = event.status == PMIX_GROUP_INVITE_ACCEPTED;
+    if (!failed && !accepts && event.status != PMIX_GROUP_INVITE_DECLINED) return;
+    ProcId who = event.source;
+    const pmix_proc_t* affected = nullptr;
+    if (failed && infos.get(PMIX_EVENT_AFFECTED_PROC, &affected) == PMIX_SUCCESS && affected != nullptr)
+        who = ProcId(*affected);
+    const auto asked = invite.answers.find(who);
+    if (asked == invite.answers.end()) return;
+    Asked& one = asked->second;
+    if (failed) one.reported = true;
+    if (one.answer == Answer::none) {
+        one.answer = accepts ? Answer::accepted : Answer::refused;
+        if (invite.pending != 0 && --invite.pending == 0) ends_.call_drained();
+    } else if (failed) {
+        one.answer = Answer::refused;
     }
-    if (std::erase(invite.pending, who) != 0 && event.status == PMIX_GROUP_INVITE_ACCEPTED)
-        invite.accepted.push_back(who);
-    if (invite.pending.empty()) ends_.call_drained();
 }
 
 void OpenPmixTranslator::settle_invites() {
     std::vector<std::string> settled;
     for (const auto& [group, invite] : invites_)
-        if (invite.pending.empty() && !invite.numbering) settled.push_back(group);
+        if (invite.answered && invite.pending == 0 && !invite.numbering) settled.push_back(group);
     for (const std::string& group : settled) settle(group);
 }
 
@@ -168,7 +213,9 @@ void OpenPmixTranslator::settle(const std::string& group) {
     if (at == invites_.end()) return;
     Invite& invite = at->second;
     invite.timer = Timer();
-    if (invite.accepted.size() < invite.asked.size() && !invite.optional) {
+    const bool all = std::all_of(invite.answers.begin(), invite.answers.end(),
+                                 [](const auto& asked) { return asked.second.answer == Answer::accepted; });
+    if (!all && !invite.optional) {
         InfoList infos = about_group(group, invite.asked);
         const pmix_proc_t self = peer_.id().to_c();
         need_memory(infos.append(PMIX_GROUP_LEADER, &self, PMIX_PROC));
@@ -177,7 +224,8 @@ void OpenPmixTranslator::settle(const std::string& group) {
     }
     // Of those that have ended the server has told it.
     for (const ProcId& p : invite.asked) {
-        if (common::contains(invite.accepted, p) || common::contains(invite.reported, p)) continue;
+        const Asked& asked = invite.answers.at(p);
+        if (asked.answer == Answer::accepted || asked.reported) continue;
         InfoList infos = about_group(group, {peer_.id()});
         const pmix_proc_t failed = p.to_c();
         need_memory(infos.append(PMIX_EVENT_AFFECTED_PROC, &failed, PMIX_PROC));
@@ -194,7 +242,7 @@ void OpenPmixTranslator::complete(const std::string& group, const std::optional<
     if (at == invites_.end()) return;
     ProcList members;
     for (const ProcId& p : at->second.asked)
-        if (common::contains(at->second.accepted, p)) members.push_back(p);
+        if (at->second.answers.at(p).answer == Answer::accepted) members.push_back(p);
     invites_.erase(at);
     InfoList infos = about_group(group, members);
     need_memory(common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, members));
@@ -206,8 +254,13 @@ void OpenPmixTranslator::complete(const std::string& group, const std::optional<
 // once. Without a number the group forms all the same, as at their servers.
 void OpenPmixTranslator::number_group(const std::string& group) {
     constexpr size_t kMostOfName = 128;
+    const auto at = invites_.find(group);
     InfoList infos;
     need_memory(infos.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, true));
+    if (at != invites_.end() && at->second.timeout != 0) {
+        const uint32_t seconds = std::min<uint32_t>(at->second.timeout, std::numeric_limits<int>::max());
+        need_memory(infos.append_number<int>(PMIX_TIMEOUT, static_cast<int>(seconds), PMIX_INT));
+    }
     common::GroupRequest ours;
     ours.call = common::GroupCall::construct;
     ours.name = group.substr(0, kMostOfName) + '#' + std::to_string(next_reference_++);

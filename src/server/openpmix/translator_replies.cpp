@@ -83,7 +83,13 @@ void OpenPmixTranslator::frame(const FrameHeader& header, Bytes payload) {
 void OpenPmixTranslator::reply(uint32_t tag, const Pending& pending, pmix_status_t status, Bytes payload) {
     const bool good = common::succeeded(status);
     if (!pending.numbers.empty()) return numbered(pending, status, payload);
-    if (pending.own) return;
+    if (pending.own) {
+        if (good) return;
+        // A client that does not hear of the answers waits for none.
+        if (pending.command == theirs::Command::register_events) end_waiting();
+        if (pending.command == theirs::Command::group_invite) not_sent(pending.key, status);
+        return;
+    }
     switch (pending.command) {
         case theirs::Command::get:
             return good ? reply_get(tag, pending) : answer_status(tag, status);
