@@ -56,6 +56,9 @@ class OpenPmixServices {
     struct Group {
         common::ProcList members;
         bool constructed = false;  // else asked for
+        // They keep their ranks in the group, and take no part in it any more.
+        std::set<common::ProcId> left{};
+        common::ProcList present() const;
     };
     // An invitation that was sent or accepted, until there is a group or none.
     struct Invitation {
@@ -83,6 +86,8 @@ class OpenPmixServices {
 
     // This class's own registration, for the events that invitations end with.
     static constexpr uint64_t kWatch = uint64_t{1} << 61;
+    // And for those by which members leave.
+    static constexpr uint64_t kWatchLeft = kWatch + 2;
     void register_events(const common::FrameHeader& header, common::Bytes payload);
     void deregister_events(const common::FrameHeader& header, common::Bytes payload);
     void advance(uint64_t reference);
@@ -118,6 +123,7 @@ class OpenPmixServices {
     void answer_invitation(const common::FrameHeader& header, common::GroupRequest&& ours);
     void watch_invitations(std::function<void(pmix_status_t)> then);
     void watching(pmix_status_t status);
+    void watch_leaves();
     template <class Theirs>
     void ask_of_invitation(const common::FrameHeader& header, const std::string& name, common::ProcId leader,
                            std::shared_ptr<const Theirs> request);

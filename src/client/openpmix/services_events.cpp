@@ -62,6 +62,7 @@ void OpenPmixServices::advance(uint64_t reference) {
     if (all) {
         it->second.waits = false;
         if (reference == kWatch) return watching(PMIX_SUCCESS);
+        if (reference == kWatchLeft) return;
         exchange_.reply(it->second.header, PMIX_SUCCESS, common::Nothing{});
         return replay_own(reference);
     }
@@ -89,7 +90,7 @@ void OpenPmixServices::registered(uint64_t reference, uint64_t request, pmix_sta
         forget_registration(reference);
         if (reference == kWatch) {
             watching(status);
-        } else {
+        } else if (reference != kWatchLeft) {
             exchange_.refuse(header, status);
         }
     }

@@ -205,19 +205,37 @@ void OpenPmixServices::forget_construction(const std::string& name) {
 void OpenPmixServices::forget_group(const std::string& name) {
     const auto it = groups_.find(name);
     if (it == groups_.end()) return;
-    const auto others = it->second.constructed ? others_of(it->second.members) : std::set<std::string>{};
+    const auto others = it->second.constructed ? others_of(it->second.present()) : std::set<std::string>{};
     groups_.erase(it);
     for (const std::string& nspace : others) shadow_.release(nspace);
+}
+
+common::ProcList OpenPmixServices::Group::present() const {
+    common::ProcList out;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(out),
+                 [&](const ProcId& proc) { return left.count(proc) == 0; });
+    return out;
+}
+
+// Whether this process has a handler for it or not: else it would wait for one that has left. Asked for before the
+// group is there, and not waited for.
+void OpenPmixServices::watch_leaves() {
+    if (!exchange_.traits().leaves_by_event || registrations_.count(kWatchLeft) != 0) return;
+    ++codes_[PMIX_GROUP_LEFT].handlers;
+    registrations_[kWatchLeft] = Registration{
+        FrameHeader::notify(static_cast<uint16_t>(common::Command::register_events)), {PMIX_GROUP_LEFT}, true};
+    advance(kWatchLeft);
 }
 
 // Those that are left end the group without it.
 void OpenPmixServices::member_left(const std::string& name, const ProcId& proc) {
     const auto known = groups_.find(name);
     if (known == groups_.end()) return;
-    common::ProcList& members = known->second.members;
-    const bool held = known->second.constructed && others_of(members).count(proc.nspace) != 0;
-    std::erase(members, proc);
-    if (held && others_of(members).count(proc.nspace) == 0) shadow_.release(proc.nspace);
+    Group& group = known->second;
+    if (!common::contains(group.members, proc)) return;
+    const bool held = group.constructed && others_of(group.present()).count(proc.nspace) != 0;
+    group.left.insert(proc);
+    if (held && others_of(group.present()).count(proc.nspace) == 0) shadow_.release(proc.nspace);
 }
 
 // Only its members have a group, and each of them asks its server for processes by their names.
@@ -225,14 +243,14 @@ void OpenPmixServices::replace_groups(common::ProcList& procs) const {
     common::ProcList out;
     for (ProcId& proc : procs) {
         const auto known = groups_.find(proc.nspace);
-        const common::ProcList none;
-        const common::ProcList& members =
-            known != groups_.end() && known->second.constructed && proc.nspace != self_.nspace ? known->second.members
-                                                                                               : none;
-        if (proc.rank == PMIX_RANK_WILDCARD && !members.empty()) {
-            out.insert(out.end(), members.begin(), members.end());
+        const bool is_group = known != groups_.end() && known->second.constructed && proc.nspace != self_.nspace;
+        if (is_group && proc.rank == PMIX_RANK_WILDCARD) {
+            const common::ProcList present = known->second.present();
+            out.insert(out.end(), present.begin(), present.end());
+        } else if (is_group && proc.rank < known->second.members.size()) {
+            out.push_back(known->second.members[proc.rank]);
         } else {
-            out.push_back(proc.rank < members.size() ? members[proc.rank] : std::move(proc));
+            out.push_back(std::move(proc));
         }
     }
     procs = std::move(out);
@@ -263,6 +281,7 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
     } else {
         request.infos.infos = std::move(ours.infos);
     }
+    watch_leaves();
     Group& group = groups_[ours.name];
     if (!group.constructed) group.members = ours.procs;
     const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
@@ -326,7 +345,7 @@ void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&
     } else if (known != groups_.end()) {
         theirs::GroupDestructRequest request;
         request.group = theirs::Text(ours.name);
-        request.procs.procs = known->second.members;
+        request.procs.procs = known->second.present();
         request.infos.infos = std::move(ours.infos);
         rc = exchange_.ask_for<theirs::StatusReply>(header, request, ended);
     }
@@ -338,7 +357,7 @@ void OpenPmixServices::leave(const FrameHeader& header, common::GroupRequest&& o
     if (!exchange_.traits().leaves_by_event) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
     const auto known = groups_.find(ours.name);
     if (known == groups_.end() || !known->second.constructed) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
-    common::ProcList others = known->second.members;
+    common::ProcList others = known->second.present();
     std::erase(others, self_);
     if (others.empty()) {
         forget_group(ours.name);

@@ -59,6 +59,7 @@ void OpenPmixServices::watching(pmix_status_t status) {
 template <class Theirs>
 void OpenPmixServices::ask_of_invitation(const FrameHeader& header, const std::string& name, ProcId leader,
                                          std::shared_ptr<const Theirs> request) {
+    watch_leaves();
     watch_invitations([this, header, name, leader = std::move(leader), request](pmix_status_t watched) {
         if (!common::succeeded(watched)) return exchange_.refuse(header, watched);
         if (invitations_.size() >= kMaxInvitations) return exchange_.refuse(header, PMIX_ERR_OUT_OF_RESOURCE);

@@ -392,6 +392,17 @@ class OpenPmixGroups : public OpenPmixServices {
                   PMIx_Group_construct("group", procs.data(), procs.size(), nullptr, 0, &results, &nresults));
         PMIX_INFO_FREE(results, nresults);
     }
+    void send_left(uint32_t rank) {
+        common::InfoList infos;
+        const pmix_proc_t who = proc(rank);
+        EXPECT_EQ(PMIX_SUCCESS, infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC));
+        EXPECT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+        theirs::EventMessage event;
+        event.code.value = PMIX_GROUP_LEFT;
+        event.source.id = {"job", rank};
+        event.infos.infos = std::move(infos);
+        server_->send(theirs::kEventTag, event);
+    }
     static pmix_status_t leave() {
         pmix_info_t mark;
         PMIX_INFO_LOAD(&mark, "site.mark", nullptr, PMIX_BOOL);
@@ -430,15 +441,7 @@ TEST_P(OpenPmixGroups, Leave_OfTheLastMember_IsToldToNobody) {
 // A member that has left takes no part in the end; its own library keeps no such group.
 TEST_P(OpenPmixGroups, Leave_OfAnother_EndsWithoutIt) {
     server_->on(theirs::Command::fence, [this](uint32_t tag, common::Bytes) {
-        common::InfoList infos;
-        const pmix_proc_t who = proc(1);
-        EXPECT_EQ(PMIX_SUCCESS, infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC));
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
-        theirs::EventMessage event;
-        event.code.value = PMIX_GROUP_LEFT;
-        event.source.id = {"job", 1};
-        event.infos.infos = std::move(infos);
-        server_->send(theirs::kEventTag, event);
+        send_left(1);
         server_->send_status(tag, PMIX_SUCCESS);
     });
     init();
@@ -448,6 +451,36 @@ TEST_P(OpenPmixGroups, Leave_OfAnother_EndsWithoutIt) {
     EXPECT_TRUE(heard(PMIX_GROUP_LEFT));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 2}}), ended_);
+}
+
+// Without a handler of the application's for it, and under the ranks that the members have had from the beginning.
+TEST_P(OpenPmixGroups, Leave_OfAnother_IsHeardByTheLibrary) {
+    std::set<pmix_status_t> registered;
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes payload) {
+        for (const pmix_status_t code : server_->decoded<theirs::RegisterEventsRequest>(payload).codes.codes)
+            registered.insert(code);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    std::vector<common::ProcList> fences;
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes payload) {
+        fences.push_back(server_->decoded<theirs::FenceRequest>(payload).procs.procs);
+        if (registered.count(PMIX_GROUP_LEFT) != 0) send_left(1);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    members_ = {{"job", 1}, {"job", 2}, {"job", 0}};
+    init();
+    construct();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    pmix_proc_t some[2];
+    PMIX_LOAD_PROCID(&some[0], "group", 1);
+    PMIX_LOAD_PROCID(&some[1], "group", PMIX_RANK_WILDCARD);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[0], 1, nullptr, 0));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
+    ASSERT_EQ(3u, fences.size());
+    EXPECT_EQ((common::ProcList{{"job", 2}}), fences[1]);
+    EXPECT_EQ((common::ProcList{{"job", 2}, {"job", 0}}), fences[2]);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ((common::ProcList{{"job", 2}, {"job", 0}}), ended_);
 }
 
 // A server has no groups by name: the members are named in their place.
