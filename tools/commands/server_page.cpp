@@ -294,8 +294,9 @@ std::vector<MissingProcess> missing_processes(const std::vector<ReportView>& rep
         const Process& process = place.process;
         for (const auto& [key, operation] : operations) {
             // Clang before 16 captures no structured binding.
-            const auto is_of = [&name = name](const auto& p) {
-                return name.first == p.nspace && (p.rank == name.second || p.rank == PMIX_RANK_WILDCARD);
+            const auto is_of = [&process_name = name](const auto& p) {
+                return process_name.first == p.nspace &&
+                       (p.rank == process_name.second || p.rank == PMIX_RANK_WILDCARD);
             };
             const bool is_member = std::any_of(operation.members.begin(), operation.members.end(), is_of);
             if (!is_member || process.ended || operation.joined.count(name) != 0) continue;
