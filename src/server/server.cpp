@@ -315,6 +315,13 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
                     leaving.erase(member);
                     cleanup.member_gone(member);
                 });
+            },
+            [&] {
+                // Some may never have connected. What waits for their end would wait for ever.
+                if (nspace == nullptr) return;
+                const bool all = proc.rank == PMIX_RANK_WILDCARD;
+                cleanup.members_gone(member_id(nspace->number, all ? 0 : proc.rank),
+                                     member_id(nspace->number, all ? UINT32_MAX : proc.rank));
             });
 }
 

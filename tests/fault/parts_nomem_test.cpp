@@ -7,9 +7,12 @@
 #include <atomic>
 #include <functional>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "server/base/blocking_tasks.h"
 #include "server/iof/iof_queue.h"
+#include "server/services/cleanup.h"
 #include "support/failing_memory.h"
 #include "support/fake_scheduler.h"
 #include "support/recording_handler.h"
@@ -71,6 +74,39 @@ TEST(PartsNomemTest, OutputQueue_OneAllocationFails_CallerIsTold) {
         }
         FailingMemory::pause();
         EXPECT_NE(made, FailingMemory::failed());
+    });
+}
+
+// All of a request is registered or nothing, and what it protects is free again with its last path.
+TEST(PartsNomemTest, Cleanup_OneAllocationFails_NothingIsHalfRegistered) {
+    server::CleanupRules rules;
+    rules.ignore = {"/nowhere/keep.one.with.a.long.name", "/nowhere/keep.two.with.a.long.name", "short"};
+    const std::vector<std::string> files{"/nowhere/one.with.a.long.name", "/nowhere/two.with.a.long.name"};
+    const std::vector<std::string> folders{"/nowhere/three.with.a.long.name"};
+    FakeScheduler scheduler;
+    server::BlockingTasks tasks(scheduler);
+    const auto account = std::make_shared<server::UserAccount>(1u << 20);
+    const server::CleanupRequest request{1, "a name that is long enough for the heap", {1, 2}, {1, 1}, account};
+    fail_everywhere([&] {
+        server::Cleanup cleanup(tasks);
+        ASSERT_EQ(PMIX_SUCCESS, cleanup.add({3, "", {1}, {1, 1}, account}, {files[0]}, {}, {}));
+        pmix_status_t rc = PMIX_ERR_NOMEM;
+        FailingMemory::resume();
+        try {
+            rc = cleanup.add(request, files, folders, rules);
+        } catch (const std::bad_alloc&) {
+        }
+        FailingMemory::pause();
+        EXPECT_EQ(FailingMemory::failed() ? PMIX_ERR_NOMEM : PMIX_SUCCESS, rc);
+        EXPECT_EQ(rc == PMIX_SUCCESS ? 3u : 1u, cleanup.size());
+        EXPECT_EQ(rc == PMIX_SUCCESS ? 3u : 0u, cleanup.cancel(1, nullptr));
+        EXPECT_EQ(1u, cleanup.cancel(3, nullptr));
+        EXPECT_EQ(0u, account->used());
+        // Nothing is protected any more.
+        EXPECT_EQ(PMIX_SUCCESS, cleanup.add({3, "", {1}, {1, 1}, account}, {rules.ignore[0], rules.ignore[1]}, {}, {}));
+        cleanup.cancel(3, nullptr);
+        EXPECT_EQ(0u, cleanup.size());
+        EXPECT_EQ(0u, account->used());
     });
 }
 

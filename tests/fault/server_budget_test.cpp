@@ -2,10 +2,12 @@
 // What one user's processes make a server hold has a limit of its own, whatever they ask for: beyond it they are
 // refused, their neighbours are served, and when they have gone everything is given back.
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <pmix_server.h>
 
 #include <algorithm>
 #include <functional>
+#include <thread>
 
 #include "support/as_user.h"
 #include "support/fake_client.h"
@@ -128,6 +130,16 @@ common::GroupRequest construct(std::string name, std::vector<ProcId> procs) {
     return request;
 }
 
+common::JobControlRequest cleanup_of(const std::string& paths, const std::string& id, const std::string& ignored = "") {
+    common::JobControlRequest request;
+    InfoList directives;
+    directives.append_string(PMIX_REGISTER_CLEANUP, paths);
+    directives.append_string(PMIX_JOB_CTRL_ID, id);
+    if (!ignored.empty()) directives.append_string(PMIX_CLEANUP_IGNORE, ignored);
+    request.directives = std::move(directives);
+    return request;
+}
+
 }  // namespace
 
 TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
@@ -189,6 +201,17 @@ TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
         request.directives = std::move(how);
         return evil->start<Command::monitor>(request);
     });
+    expect_bounded("cleanup", [&](size_t i) {
+        return evil->start<Command::job_control>(cleanup_of("/nowhere/" + std::to_string(i), "mine"));
+    });
+    expect_bounded("cleanup with long lists", [&](size_t i) {
+        std::string list, ignored;
+        for (size_t p = 0; p < 10; ++p) {
+            list += "/nowhere/" + std::to_string(10 * i + p) + ",";
+            ignored += "/elsewhere/" + std::to_string(10 * i + p) + ",";
+        }
+        return evil->start<Command::job_control>(cleanup_of(list, "mine", ignored));
+    });
     expect_bounded("fence of a new set", [&](size_t i) { return evil->start_fence(another_set(i)); });
     expect_bounded("group under construction", [&](size_t i) {
         return evil->start<Command::group>(construct("g" + std::to_string(i), another_set(i)));
@@ -196,6 +219,48 @@ TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
     expect_bounded("group", [&](size_t i) {
         return evil->start<Command::group>(construct("g" + std::to_string(i), {{"evil", 0}}));
     });
+}
+
+// One name for very many paths, which is kept once, and paths for which there is room or not.
+TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
+    constexpr size_t kPaths = 65'000, kRoomy = 64u << 20;
+    const std::string long_name(1u << 20, 'i');
+    std::string list;
+    for (size_t i = 0; i < kPaths; ++i) list += "/" + std::to_string(i) + ",";
+    uint32_t number = 1000;
+    const auto ask = [&](const std::string& paths, const std::string& id) -> pmix_status_t {
+        auto request = cleanup_of(paths, id);
+        request.procs = {{"evil", 0}};
+        auto payload = common::message_bytes(request);
+        if (!payload.ok()) return payload.status();
+        const auto frame =
+            frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::job_control), ++number), *payload);
+        // More than a socket takes before the server reads.
+        std::thread sender([&] { evil->send_raw({frame.begin(), frame.end()}); });
+        auto reply = evil->wait(number);
+        sender.join();
+        return reply ? reply->header.status : PMIX_ERR_TIMEOUT;
+    };
+    const auto registered = [&] { return server->parts().cleanup.size(); };
+    start(kRoomy);
+    ASSERT_EQ(PMIX_ERR_BAD_PARAM, ask("/0,/1,/2", long_name));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(list, long_name));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask("/0,/" + std::string(PATH_MAX, 'x'), "mine"));
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list + list, "mine")) << "more paths than one process may have";
+    EXPECT_EQ(0u, registered());
+    EXPECT_EQ(0u, used(kEvil));
+    EXPECT_EQ(PMIX_SUCCESS, ask(list, "mine"));
+    EXPECT_EQ(kPaths, registered());
+    EXPECT_GT(used(kEvil), kPaths * 200);
+    expect_neighbours_served();
+
+    start(kLimit);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list, "mine"));
+    EXPECT_EQ(0u, registered());
+    EXPECT_EQ(0u, used(kEvil));
+    EXPECT_EQ(PMIX_SUCCESS, ask("/0,/1,/2", "mine"));
+    EXPECT_EQ(3u, registered());
+    expect_neighbours_served();
 }
 
 // A request that wants no answer is kept by its operation all the same.

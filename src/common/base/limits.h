@@ -3,6 +3,7 @@
 // against one of these before it is used.
 #pragma once
 
+#include <limits.h>
 #include <pmix_common.h>
 
 #include <cstddef>
@@ -102,6 +103,11 @@ inline constexpr size_t kMaxQueryAnswer = 16u << 20;
 
 // Paths that one process may have removed at the end of processes, times the processes whose end counts.
 inline constexpr size_t kMaxCleanupsPerProcess = 64u << 10;
+
+// Bytes of such a path, with its NUL (a longer one no call of the kernel takes), and of the name under which a request
+// for them can be taken back.
+inline constexpr size_t kMaxCleanupPath = PATH_MAX;
+inline constexpr size_t kMaxCleanupId = 1024;
 
 // Events that outlive that because processes they are for have not connected yet.
 inline constexpr size_t kMaxPendingEvents = 4096;

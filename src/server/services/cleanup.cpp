@@ -19,11 +19,19 @@ namespace {
 // Deeper trees are left alone: each level holds a descriptor.
 constexpr int kMaxDepth = 64;
 
-using Keep = std::vector<std::shared_ptr<const std::set<std::string>>>;
+using Keep = std::vector<std::shared_ptr<CleanupAsked>>;
 
-bool ignored(const Keep& lists, const std::string& path, std::string_view name) {
-    return std::any_of(lists.begin(), lists.end(),
-                       [&](const auto& list) { return list->count(path) != 0 || list->count(std::string(name)) != 0; });
+bool ignored(const Keep& requests, const std::string& path, std::string_view name) {
+    return std::any_of(requests.begin(), requests.end(), [&](const auto& asked) {
+        return asked->ignored.count(path) != 0 || asked->ignored.count(std::string(name)) != 0;
+    });
+}
+
+// Twice as much where it is not enough: a path may be named again and again.
+template <class T>
+void make_room(std::vector<T>& in, size_t more) {
+    const size_t needed = in.size() + more;
+    if (needed > in.capacity()) in.reserve(std::max(needed, 2 * in.size()));
 }
 
 // Empties an open folder (which it closes). True: nothing is left in it. `top` is the folder that was named: only what
@@ -90,6 +98,7 @@ void remove_now(const std::string& path, uid_t user, bool folder, const CleanupR
 pmix_status_t Cleanup::check(const std::string& path, bool folder, Rights user, const CleanupRules& rules) const {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     if (path.size() < 2 || path[0] != '/' || name.empty() || name == "." || name == "..") return PMIX_ERR_BAD_PARAM;
+    if (path.size() >= common::kMaxCleanupPath) return PMIX_ERR_BAD_PARAM;
     // What one request protects, another of the same user cannot remove, whichever was first.
     if (protected_.count({user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
     const auto at = entries_.find({user.uid, path});
@@ -100,22 +109,25 @@ pmix_status_t Cleanup::check(const std::string& path, bool folder, Rights user, 
     return same ? PMIX_SUCCESS : PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
 }
 
-void Cleanup::attach(Entry& entry, const std::shared_ptr<const Ignored>& list, const Rights& user) {
-    if (list->empty() || (!entry.ignored.empty() && entry.ignored.back() == list)) return;
-    entry.ignored.push_back(list);
-    if (++lists_[list.get()] == 1)
-        for (const std::string& path : *list) ++protected_[{user.uid, path}];
+// Each path as if nobody else had named it, because its entry may outlast the other requests; twice what is in vectors
+// that grow, and what is ignored once more for protected_.
+size_t Cleanup::memory_of(const CleanupAsked& asked, const std::vector<const std::string*>& paths, size_t holders) {
+    constexpr size_t kNode = 64;  // of a map or set, beside the element, with what malloc keeps of it and of a string
+    const size_t each = kNode + sizeof(Entries::value_type) + 2 * (sizeof(AskedPtr) + holders * sizeof(Claim));
+    size_t bytes = kNode + sizeof asked + asked.id.size();
+    for (const std::string* path : paths) bytes += each + path->size();
+    for (const std::string& path : asked.ignored)
+        bytes += 2 * (kNode + sizeof(decltype(protected_)::value_type) + path.size());
+    return bytes;
 }
 
 // Out of the table: what it protected is free.
 Cleanup::Entry Cleanup::take(Entries::iterator at) {
     Entry entry = std::move(at->second);
     entries_.erase(at);
-    for (const auto& list : entry.ignored) {
-        const auto count = lists_.find(list.get());
-        if (--count->second != 0) continue;
-        lists_.erase(count);
-        for (const std::string& path : *list) {
+    for (const AskedPtr& asked : entry.ignoring) {
+        if (--asked->entries != 0) continue;
+        for (const std::string& path : asked->ignored) {
             const auto kept = protected_.find({entry.user.uid, path});
             if (--kept->second == 0) protected_.erase(kept);
         }
@@ -127,9 +139,9 @@ template <class Which>
 bool Cleanup::forget_claims(Entry& entry, Which&& which) {
     return std::erase_if(entry.claims, [&](const Claim& claim) {
                if (!which(claim)) return false;
-               const auto asked = asked_.find(claim.requester);
-               asked->second -= claim.weight;
-               if (asked->second == 0) asked_.erase(asked);
+               const auto weight = asked_.find(claim.asked->requester);
+               weight->second -= claim.weight;
+               if (weight->second == 0) asked_.erase(weight);
                return true;
            }) != 0;
 }
@@ -138,41 +150,69 @@ pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std:
                            const std::vector<std::string>& folders, const CleanupRules& rules) {
     const size_t paths = files.size() + folders.size();
     if (paths == 0 || request.holders.empty()) return PMIX_SUCCESS;
+    if (request.id.size() > common::kMaxCleanupId) return PMIX_ERR_BAD_PARAM;
     const auto before = asked_.find(request.requester);
     const size_t left = common::kMaxCleanupsPerProcess - (before == asked_.end() ? 0 : before->second);
     if (rules.ignore.size() > left || paths > (left - rules.ignore.size()) / request.holders.size())
         return PMIX_ERR_OUT_OF_RESOURCE;
 
-    const auto list = std::make_shared<const Ignored>(rules.ignore.begin(), rules.ignore.end());
-    const std::set<std::string_view> as_files(files.begin(), files.end());
+    const auto asked = std::make_shared<CleanupAsked>();
+    asked->requester = request.requester;
+    asked->id = request.id;
+    asked->ignored.insert(rules.ignore.begin(), rules.ignore.end());
+    for (const std::string& path : asked->ignored) {
+        if (path.size() >= common::kMaxCleanupPath) return PMIX_ERR_BAD_PARAM;
+        if (entries_.count({request.user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
+    }
+    std::set<std::string_view> seen[2];
+    std::vector<const std::string*> each;
+    size_t n_files = 0;  // of them, at the front
     for (const bool folder : {false, true}) {
         for (const std::string& path : folder ? folders : files) {
             WIREUP_RETURN_IF_ERROR(check(path, folder, request.user, rules));
-            if (list->count(path) != 0 || (folder && as_files.count(path) != 0))
+            if (asked->ignored.count(path) != 0 || (folder && seen[false].count(path) != 0))
                 return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
+            if (seen[folder].insert(path).second) each.push_back(&path);
         }
+        if (!folder) n_files = each.size();
     }
-    for (const std::string& path : *list)
-        if (entries_.count({request.user.uid, path}) != 0) return PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES;
+    if (!asked->charge.set(request.account, memory_of(*asked, each, request.holders.size())))
+        return PMIX_ERR_OUT_OF_RESOURCE;
 
-    size_t& asked = asked_[request.requester];
-    size_t weight = 1 + rules.ignore.size();
-    for (const bool folder : {false, true}) {
-        for (const std::string& path : folder ? folders : files) {
-            auto [at, fresh] = entries_.try_emplace(UserPath{request.user.uid, path});
-            Entry& entry = at->second;
-            if (fresh) {
-                entry.user = request.user;
-                entry.folder = folder;
-                entry.rules = {rules.recursive, rules.only_empty, rules.leave_top, {}};
-            } else {
-                entry.rules.recursive = entry.rules.recursive || rules.recursive;
-            }
-            attach(entry, list, request.user);
-            for (const MemberId holder : request.holders) {
-                entry.claims.push_back({request.requester, request.id, holder, weight});
-                asked += std::exchange(weight, 1);
-            }
+    // First all that needs memory, then all that changes something.
+    Entries fresh;
+    std::vector<Entry*> named;
+    named.reserve(each.size());
+    for (size_t i = 0; i < each.size(); ++i) {
+        UserPath key{request.user.uid, *each[i]};
+        auto at = entries_.find(key);
+        if (at == entries_.end()) {
+            at = fresh.try_emplace(std::move(key)).first;
+            at->second.user = request.user;
+            at->second.folder = i >= n_files;
+            at->second.rules = {rules.recursive, rules.only_empty, rules.leave_top, {}};
+        }
+        make_room(at->second.claims, request.holders.size());
+        if (!asked->ignored.empty()) make_room(at->second.ignoring, 1);
+        named.push_back(&at->second);
+    }
+    decltype(protected_) to_protect;
+    for (const std::string& path : asked->ignored) to_protect.emplace(UserPath{request.user.uid, path}, 1);
+    size_t& weight = asked_[request.requester];
+
+    entries_.merge(fresh);
+    protected_.merge(to_protect);
+    for (const auto& [path, one] : to_protect) protected_.find(path)->second += one;  // others' too
+    size_t of_claim = 1 + rules.ignore.size();
+    for (Entry* entry : named) {
+        entry->rules.recursive = entry->rules.recursive || rules.recursive;
+        if (!asked->ignored.empty()) {
+            entry->ignoring.push_back(asked);
+            ++asked->entries;
+        }
+        for (const MemberId holder : request.holders) {
+            entry->claims.push_back({asked, holder, of_claim});
+            weight += std::exchange(of_claim, 1);
         }
     }
     return PMIX_SUCCESS;
@@ -182,36 +222,42 @@ size_t Cleanup::cancel(MemberId requester, const std::string* id) {
     size_t forgotten = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
         const auto at = it++;
-        forgotten += forget_claims(
-            at->second, [&](const Claim& c) { return c.requester == requester && (id == nullptr || c.id == *id); });
+        forgotten += forget_claims(at->second, [&](const Claim& c) {
+            return c.asked->requester == requester && (id == nullptr || c.asked->id == *id);
+        });
         if (at->second.claims.empty()) take(at);
     }
     return forgotten;
 }
 
-void Cleanup::remove(const std::string& path, Entry&& entry) {
+// What was asked stays charged until it is done.
+void Cleanup::remove(const std::string& path, Entry&& entry, AskedPtr asked) {
     const Rights user = entry.user;
     blocking_tasks_.add(user, [path, user, folder = entry.folder, rules = std::move(entry.rules),
-                               keep = std::move(entry.ignored)](bool as_user) {
+                               keep = std::move(entry.ignoring), asked = std::move(asked)](bool as_user) {
         // With this process's own rights it would be this process that removes.
         if (as_user) remove_now(path, user.uid, folder, rules, keep);
     });
 }
 
-void Cleanup::member_gone(MemberId member) {
+void Cleanup::members_gone(MemberId first, MemberId last) {
     for (auto it = entries_.begin(); it != entries_.end();) {
         const auto at = it++;
-        const bool held = forget_claims(at->second, [&](const Claim& c) { return c.holder == member; });
+        const AskedPtr asked = at->second.claims.front().asked;
+        const bool held =
+            forget_claims(at->second, [&](const Claim& c) { return c.holder >= first && c.holder <= last; });
         if (!held || !at->second.claims.empty()) continue;
         const std::string path = at->first.second;
-        remove(path, take(at));
+        remove(path, take(at), asked);
     }
 }
 
 void Cleanup::everybody_gone() {
     while (!entries_.empty()) {
         const std::string path = entries_.begin()->first.second;
-        remove(path, take(entries_.begin()));
+        Entry entry = take(entries_.begin());
+        AskedPtr asked = entry.claims.front().asked;
+        remove(path, std::move(entry), std::move(asked));
     }
     asked_.clear();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/control.h"
 
+#include "common/base/limits.h"
 #include "common/values/info_view.h"
 #include "server/host/required.h"
 
@@ -25,20 +26,24 @@ bool is_no_action(std::string_view key) {
     return key == PMIX_JOB_CTRL_ID || key == PMIX_TIMEOUT;
 }
 
-template <class F>
-void for_each_item(std::string_view list, F&& f) {
-    while (!list.empty()) {
-        size_t comma = list.find(',');
-        std::string_view item = list.substr(0, comma);
-        if (!item.empty()) f(std::string(item));
-        list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-    }
-}
-
 // "/a/b///" is "/a/b".
 std::string without_end(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     return path;
+}
+
+// Adds what is between commas. A list may have as many as a message has bytes: what nobody may have is refused before
+// it is kept.
+pmix_status_t add_items(std::string_view list, bool folders, std::vector<std::string>& to) {
+    while (!list.empty()) {
+        const size_t comma = list.find(',');
+        const std::string_view item = list.substr(0, comma);
+        if (to.size() >= common::kMaxCleanupsPerProcess) return PMIX_ERR_OUT_OF_RESOURCE;
+        if (item.size() >= common::kMaxCleanupPath) return PMIX_ERR_BAD_PARAM;
+        if (!item.empty()) to.push_back(folders ? without_end(std::string(item)) : std::string(item));
+        list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+    }
+    return PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -64,12 +69,14 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequ
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_LEAVE_TOPDIR, &rules.leave_top);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_IGNORE, &text);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_JOB_CTRL_ID, &id);
+    if (rc == PMIX_SUCCESS) rc = add_items(text, true, rules.ignore);
+    if (rc == PMIX_SUCCESS && id.size() > common::kMaxCleanupId) rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return rc;
-    for_each_item(text, [&](std::string item) { rules.ignore.push_back(without_end(std::move(item))); });
 
     const auto requester = registry_.member(peer.id());
     if (!requester) return PMIX_ERR_NOT_SUPPORTED;
-    CleanupRequest cleanup{*requester, std::string(id), {}, {peer.credentials().uid, peer.credentials().gid}};
+    CleanupRequest cleanup{
+        *requester, std::string(id), {}, {peer.credentials().uid, peer.credentials().gid}, peer.account()};
     // The paths are removed at the end of the targets; without targets, of all local processes of the requester's
     // namespace.
     common::ProcList targets = request.procs;
@@ -90,9 +97,7 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequ
         if (!registers_cleanup(common::key_view(info))) continue;
         if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return PMIX_ERR_BAD_PARAM;
         const bool folder = common::key_view(info) == PMIX_REGISTER_CLEANUP_DIR;
-        for_each_item(info.value.data.string, [&](std::string path) {
-            (folder ? folders : files).push_back(folder ? without_end(std::move(path)) : std::move(path));
-        });
+        WIREUP_RETURN_IF_ERROR(add_items(info.value.data.string, folder, folder ? folders : files));
     }
     if (files.empty() && folders.empty()) return PMIX_ERR_BAD_PARAM;
     return cleanup_.add(cleanup, files, folders, rules);

@@ -4,12 +4,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
+#include "common/base/limits.h"
 #include "server/base/safe_path.h"
 #include "support/fake_scheduler.h"
 #include "support/fewer_rights.h"
@@ -48,7 +51,7 @@ class CleanupTest : public ::testing::Test {
     pmix_status_t add(std::vector<std::string> files, std::vector<std::string> folders, CleanupRules rules = {},
                       std::vector<MemberId> holders = {1}, const char* id = "",
                       Rights user = {::geteuid(), ::getegid()}) {
-        return cleanup.add({1, id, std::move(holders), user}, files, folders, rules);
+        return cleanup.add({1, id, std::move(holders), user, account}, files, folders, rules);
     }
     void end(MemberId member) {
         cleanup.member_gone(member);
@@ -60,6 +63,7 @@ class CleanupTest : public ::testing::Test {
     Cleanup cleanup;
     std::string top;
     Rights me;
+    AccountPtr account;  // none: nothing is charged
 };
 
 // rows: J3
@@ -192,6 +196,76 @@ TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
     EXPECT_EQ(0u, cleanup.size());
     EXPECT_EQ(PMIX_SUCCESS, add(files, folders, rules)) << "taken back, it does not count any more";
     cleanup.cancel(1, nullptr);
+}
+
+// One byte of a name or a path is memory for each process and path.
+TEST_F(CleanupTest, Add_PathOrNameTooLong_IsRefusedAsAWhole) {
+    const auto path_of = [](size_t bytes) { return "/" + std::string(bytes - 1, 'x'); };
+    const std::string most = path_of(PATH_MAX - 1), more = path_of(PATH_MAX);
+    const auto ignoring = [](std::string what) {
+        CleanupRules rules;
+        rules.ignore = {std::move(what)};
+        return rules;
+    };
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({"/nowhere/f", more}, {}));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({}, {"/nowhere/d", more}));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({"/nowhere/f"}, {}, ignoring(more)));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+              add({"/nowhere/f"}, {}, {}, {1}, std::string(common::kMaxCleanupId + 1, 'i').c_str()));
+    EXPECT_EQ(0u, cleanup.size());
+    EXPECT_EQ(PMIX_SUCCESS,
+              add({most}, {}, ignoring(path_of(PATH_MAX - 2)), {1}, std::string(common::kMaxCleanupId, 'i').c_str()));
+    EXPECT_EQ(1u, cleanup.size());
+}
+
+TEST_F(CleanupTest, Memory_IsTheUsersUntilThePathsAreGone) {
+    account = std::make_shared<UserAccount>(1u << 20);
+    CleanupRules rules;
+    std::vector<std::string> files;
+    for (int i = 0; i < 100; ++i) {
+        files.push_back("/nowhere/f" + std::to_string(i) + std::string(900, 'x'));
+        rules.ignore.push_back("/nowhere/i" + std::to_string(i) + std::string(900, 'x'));
+    }
+    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1, 2}, "large"));
+    const size_t large = account->used();
+    EXPECT_GT(large, 3 * 100 * 900u) << "what is ignored is kept twice";
+    // The same paths once more: their memory outlasts the first request.
+    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, {}, {1, 2}, "second"));
+    EXPECT_GT(account->used(), large + 100 * 900);
+    const std::string second = "second", name = "large";
+    EXPECT_EQ(100u, cleanup.cancel(1, &second));
+    EXPECT_EQ(large, account->used());
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/g", "/nowhere/h"}, {}, {}, std::vector<MemberId>(20'000, 1)));
+    EXPECT_EQ(large, account->used());
+    EXPECT_EQ(100u, cleanup.size()) << "nothing of what was refused is registered";
+    end(1);
+    EXPECT_EQ(large, account->used());
+    EXPECT_EQ(100u, cleanup.cancel(1, &name));
+    EXPECT_EQ(0u, account->used());
+    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
+    end(1);
+    EXPECT_EQ(0u, account->used()) << "all are removed";
+    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
+    cleanup.everybody_gone();
+    blocking_tasks.finish();
+    EXPECT_EQ(0u, account->used());
+}
+
+// A file system may not answer for long: what waits to be removed is memory of the user who asked.
+TEST_F(CleanupTest, Memory_TaskHangs_StaysCharged) {
+    account = std::make_shared<UserAccount>(1u << 20);
+    ASSERT_EQ(PMIX_SUCCESS, add({"/nowhere/f" + std::string(900, 'x')}, {}));
+    const size_t taken = account->used();
+    std::atomic<bool> go_on{false};
+    blocking_tasks.add([&go_on](bool) {
+        while (!go_on) ::usleep(100);
+    });
+    cleanup.member_gone(1);
+    EXPECT_EQ(0u, cleanup.size());
+    EXPECT_EQ(taken, account->used());
+    go_on = true;
+    blocking_tasks.finish();
+    EXPECT_EQ(0u, account->used());
 }
 
 // rows: J2 J3
