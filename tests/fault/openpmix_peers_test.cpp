@@ -5,9 +5,14 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
+#include <future>
 #include <optional>
+#include <utility>
 
+#include "common/values/array_value.h"
 #include "common/values/info_view.h"
+#include "server/events/events.h"
 #include "server/parts.h"
 #include "server/server.h"
 #include "support/as_user.h"
@@ -53,7 +58,111 @@ class OpenPmixPeersTest : public ::testing::Test {
     std::string uri_;
 };
 
+// A host that answers the registration of one code when it is told to.
+constexpr pmix_status_t kWaits = -3100, kKnown = -3101;
+std::promise<std::pair<pmix_op_cbfunc_t, void*>> registered;
+
+pmix_status_t register_code(pmix_status_t* codes, size_t n, const pmix_info_t[], size_t, pmix_op_cbfunc_t done,
+                            void* cbdata) {
+    if (n != 1 || codes[0] != kWaits) return PMIX_OPERATION_SUCCEEDED;
+    registered.set_value({done, cbdata});
+    return PMIX_SUCCESS;
+}
+pmix_server_module_t waiting_module() {
+    pmix_server_module_t module{};
+    module.register_events = register_code;
+    return module;
+}
+
+// Its users have room for less than the events of the test.
+class OpenPmixHeldEventsTest : public ::testing::Test {
+  protected:
+    static constexpr size_t kLimit = 1u << 20, kEvents = 30, kEach = 64u << 10;
+
+    OpenPmixHeldEventsTest() : module_(waiting_module()), server_(&module_, wanted()) {
+        register_job("job");
+        const pmix_proc_t other = ProcId("job", 1).to_c();
+        EXPECT_EQ(PMIX_SUCCESS,
+                  PMIx_server_register_client(&other, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        ChildEnvironment child(ProcId("job", 0).to_c());
+        uri_ = child.get("PMIX_SERVER_URI41");
+    }
+    static InfoList wanted() {
+        InfoList infos = ServerHere::named();
+        infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
+        infos.append_number<size_t>(PMIX_WIREUP_USER_MEMORY, kLimit, PMIX_SIZE);
+        return infos;
+    }
+    static openpmix::RegisterEventsRequest handler_of(pmix_status_t code) {
+        openpmix::RegisterEventsRequest registration;
+        registration.codes.codes = {code};
+        return registration;
+    }
+    // Bytes that the server holds for this user.
+    static uint64_t held(OpenPmixClient& by) {
+        char key[] = WIREUP_QUERY_COUNTERS;
+        char* keys[] = {key, nullptr};
+        pmix_query_t query{};
+        query.keys = keys;
+        openpmix::QueryRequest request;
+        request.queries.elements = common::CArray<pmix_query_t>::copy_of(&query, 1).value();
+        const auto reply = by.ask<openpmix::InfosReply>(request);
+        if (!reply.infos || reply.infos->infos.size() != 1) return 0;
+        for (const pmix_info_t& counter : common::infos_in(reply.infos->infos[0].value))
+            if (std::string_view(counter.key) == "wireup.cnt.held")
+                return common::infos_in(counter.value)[0].value.data.uint64;
+        return 0;
+    }
+
+    pmix_server_module_t module_;
+    ServerHere server_;
+    std::string uri_;
+};
+
 }  // namespace
+
+// What waits for a registration is memory of the client's user; what has no room is lost, and the client is told.
+TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithinTheUsersLimit) {
+    OpenPmixClient zero(uri_), one(uri_);
+    ASSERT_TRUE(zero.hello({"job", 0}));
+    ASSERT_TRUE(one.hello({"job", 1}));
+    ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(kKnown)));
+    ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(PMIX_ERR_FAILED_COMM)));
+    const uint64_t before = held(zero);
+    const uint32_t tag = one.send(handler_of(kWaits));
+    auto asked = registered.get_future();
+    ASSERT_EQ(std::future_status::ready, asked.wait_for(std::chrono::seconds(60)));
+    openpmix::NotifyRequest notify;
+    notify.code.value = kKnown;
+    notify.range.value = PMIX_RANGE_LOCAL;
+    InfoList large;
+    large.append_string("text", std::string(kEach, 'x'));
+    notify.infos.infos = std::move(large);
+    for (size_t i = 0; i < kEvents; ++i) ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
+    EXPECT_GT(held(zero), before + kLimit / 2);
+    EXPECT_LE(held(zero), kLimit);
+    const auto [done, cbdata] = asked.get();
+    done(PMIX_SUCCESS, cbdata);
+    EXPECT_EQ(PMIX_SUCCESS, one.receive<openpmix::StatusReply>(tag).status.value);
+    uint64_t told = 0, lost = 0;
+    while (lost == 0 && told <= kEvents) {
+        const auto event = one.receive<openpmix::EventMessage>(openpmix::kEventTag);
+        if (event.code.value == kKnown) {
+            ++told;
+            continue;
+        }
+        EXPECT_EQ(PMIX_ERR_FAILED_COMM, event.code.value);
+        const common::InfoView infos(event.infos.infos.data(), event.infos.infos.size());
+        EXPECT_EQ(PMIX_SUCCESS, infos.get(server::kLostEventsKey, &lost));
+        ASSERT_NE(0u, lost);
+    }
+    EXPECT_GT(told, 5u);
+    EXPECT_EQ(kEvents, told + lost);
+    EXPECT_LE(held(zero), before + 1000) << "nothing of it is held any more";
+    // The way is free again.
+    ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
+    EXPECT_EQ(kKnown, one.receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
+}
 
 TEST_F(OpenPmixPeersTest, Hello_OfTheRanksUser_IsLetIn) {
     expect_well();

@@ -129,9 +129,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void says_it_lacks(uint32_t instance) {
         if (knows_segment(instance) && has_read_all()) set_lacks_segment(instance);
     }
-    // Events that it was not sent, because it did not read.
+    // Events that it was not sent, because it did not read or because its user had no room for what waited.
     uint64_t lost_events() const noexcept { return lost_events_; }
     void count_lost_event() noexcept { ++lost_events_; }
+    // Of them, those that were lost behind Events, which tells of them when the peer reads (peer_reads).
+    void add_untold_losses(uint64_t events) noexcept { untold_losses_ += events; }
+    uint64_t take_untold_losses() noexcept { return std::exchange(untold_losses_, 0); }
     void set_finalized() noexcept { finalized_ = true; }
     void set_gone() noexcept { gone_ = true; }
 
@@ -155,6 +158,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool strict_ = false;
     uint64_t commits_ = 0;
     uint64_t lost_events_ = 0;
+    uint64_t untold_losses_ = 0;
     bool finalized_ = false;
     bool gone_ = false;
 };

@@ -211,9 +211,11 @@ void Events::tell_loss(Listener& listener, Peer& peer) {
     if (!wanted || put_on_wire(listener, peer, event.value(), 0)) listener.lost = 0;
 }
 
-void Events::peer_reads(const Peer& peer) {
+void Events::peer_reads(Peer& peer) {
     auto it = listeners_.find(peer.serial());
-    if (it == listeners_.end() || it->second.lost == 0) return;
+    if (it == listeners_.end()) return;
+    it->second.lost += peer.take_untold_losses();
+    if (it->second.lost == 0) return;
     try {
         if (auto known = it->second.peer.lock(); known != nullptr && !known->gone()) tell_loss(it->second, *known);
     } catch (const std::bad_alloc&) {  // it is told before the next event

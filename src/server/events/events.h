@@ -11,7 +11,8 @@
 // the registration; a host without notify_event, and an event for processes of other nodes alone
 // (PMIX_ERR_NOT_SUPPORTED). A peer does not read (a debugger may have stopped it): above kMaxQueuedEvents its events
 // are dropped and counted, and when it reads again it is told how many (PMIX_ERR_FAILED_COMM with kLostEventsKey), for
-// the handlers that ask for that code.
+// the handlers that ask for that code. So are those that had to wait for a process with OpenPMIx's library
+// (server/openpmix/translator.h) when its user's account was full.
 #pragma once
 
 #include <functional>
@@ -51,7 +52,7 @@ class Events final : public LifecycleObserver {
 
     void peer_here(const std::shared_ptr<Peer>& peer);
     // All that waited for it has been sent.
-    void peer_reads(const Peer& peer);
+    void peer_reads(Peer& peer);
 
     // LifecycleObserver
     void peer_gone(const Peer& peer) override;

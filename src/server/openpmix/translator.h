@@ -111,6 +111,12 @@ class OpenPmixTranslator {
         bool replays = false;  // has a code that this client had not registered before
     };
 
+    // An event that waits for the answer of a registration.
+    struct Held {
+        std::vector<uint8_t> payload;
+        Charge charge;
+    };
+
     // ---- requests (translator_requests.cpp) ----
     template <class Theirs>
     bool read(uint32_t tag, common::Bytes payload, Theirs* out);
@@ -169,6 +175,8 @@ class OpenPmixTranslator {
     void reply_resolve(uint32_t tag, const Pending& pending, common::Bytes payload);
     void reply_group(uint32_t tag, common::Bytes payload);
     void event(common::Bytes payload);
+    void hold_event(common::Bytes payload);
+    void send_held_events();
     void send_event(const common::EventNotify& event);
     void output(common::Bytes payload);
     void give_credit(uint64_t reference, uint64_t bytes);
@@ -190,7 +198,8 @@ class OpenPmixTranslator {
     uint64_t next_reference_ = 1;
     std::map<uint64_t, Registration> registrations_;  // by reference
     size_t registering_ = 0;                          // of them, those that are not answered
-    std::deque<common::EventNotify> held_events_;     // until then
+    std::deque<Held> held_events_;                    // until then
+    uint64_t lost_events_ = 0;                        // of those, the account being full
     std::map<uint64_t, size_t> pulls_;                // by reference: the client's number for it
     OpenPmixInvitations invitations_;
     std::map<std::string, Invite, std::less<>> invites_;  // by group

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "common/values/proc_array.h"
@@ -122,8 +123,7 @@ void OpenPmixTranslator::reply(uint32_t tag, const Pending& pending, pmix_status
             answer_status(tag, status);
             // The handler is there once the answer is read, and what it was registered for comes behind it.
             if (--registering_ != 0) return;
-            for (const common::EventNotify& held : std::exchange(held_events_, {})) send_event(held);
-            return;
+            return send_held_events();
         }
         case theirs::Command::iof_pull: {
             if (!good) pulls_.erase(pending.reference);
@@ -336,13 +336,42 @@ void OpenPmixTranslator::reply_group(uint32_t tag, Bytes payload) {
 // ---- events and output ----
 
 void OpenPmixTranslator::event(Bytes payload) {
-    auto event = decoded<common::EventNotify>(payload);
+    const auto event = decoded<common::EventNotify>(payload);
     if (invitations_.heard(event)) ends_.call_drained();
     hear_of_groups(event);
-    if (registering_ != 0 && held_events_.size() < kMostHeldEvents)
-        return void(held_events_.push_back(std::move(event)));
-    for (const common::EventNotify& held : std::exchange(held_events_, {})) send_event(held);
+    if (registering_ != 0 && held_events_.size() < kMostHeldEvents) return hold_event(payload);
+    send_held_events();
     send_event(event);
+}
+
+// As it was received, which is small beside its structs.
+void OpenPmixTranslator::hold_event(Bytes payload) {
+    Held held;
+    if (!held.charge.set(peer_.account(), sizeof held + payload.size())) {
+        peer_.count_lost_event();
+        if (lost_events_++ == 0) {
+            WIREUP_LOG(events, warn,
+                       "%s:%u waits for a registration, and its user has no room: events to it are dropped",
+                       peer_.id().nspace.c_str(), peer_.id().rank);
+        }
+        return;
+    }
+    held.payload.assign(payload.begin(), payload.end());
+    held_events_.push_back(std::move(held));
+}
+
+// Each gives back its charge before it is sent, which may take as much again. What was lost is told behind them.
+void OpenPmixTranslator::send_held_events() {
+    while (!held_events_.empty()) {
+        Held held = std::move(held_events_.front());
+        held_events_.pop_front();
+        const auto event = decoded<common::EventNotify>(held.payload);
+        held.charge.clear();
+        send_event(event);
+    }
+    if (lost_events_ == 0) return;
+    peer_.add_untold_losses(std::exchange(lost_events_, 0));
+    ends_.call_drained();
 }
 
 // A client hands an event to all its handlers of the code. One from the cache goes to a client that has had no handler
