@@ -63,5 +63,24 @@ TEST_F(UsageMonitorsNomemTest, Period_OneAllocationFails_NextSampleComes) {
     ADD_FAILURE() << "there is no end of allocations";
 }
 
+// The worker has a sample and no memory to hand it back. The monitor goes on, and what was lost is under way no more: a
+// user may have so many, and would have none in the end.
+TEST_F(UsageMonitorsNomemTest, Samples_LostOnTheirWay_NextOnesCome) {
+    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
+    for (size_t i = 0; i < UsageMonitors::kMaxUnderWay + 2; ++i) {
+        const int before = scheduler.lost_steps;
+        scheduler.no_memory = true;
+        scheduler.advance(1000);
+        ASSERT_TRUE(scheduler.run_until([&] { return scheduler.lost_steps != before; })) << "sample " << i;
+        scheduler.no_memory = false;
+        EXPECT_EQ(0u, scheduler.timers());
+        monitors.recover();
+        ASSERT_EQ(1u, scheduler.timers()) << "sample " << i;
+    }
+    EXPECT_TRUE(peer->events.empty());
+    run_period();
+    EXPECT_EQ(1u, peer->events.size());
+}
+
 }  // namespace
 }  // namespace pmix::server::usage_monitors_nomem_test

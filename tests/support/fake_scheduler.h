@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "server/base/scheduler.h"
@@ -16,6 +17,7 @@ namespace pmix::test {
 class FakeScheduler final : public server::Scheduler {
   public:
     void post(transport::Task task) override {
+        if (no_memory) throw std::bad_alloc();
         std::lock_guard lock(mutex_);
         posted_.push_back(std::move(task));
     }
@@ -26,6 +28,7 @@ class FakeScheduler final : public server::Scheduler {
     bool cancel(TimerId timer) noexcept override { return timers_.erase(timer) != 0; }
     void step_lost() noexcept override { ++lost_steps; }
     std::atomic<int> lost_steps{0};
+    std::atomic<bool> no_memory{false};  // for what is posted
 
     // Runs what was posted. How many there were.
     size_t run() {

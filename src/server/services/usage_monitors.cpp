@@ -47,7 +47,9 @@ struct UsageMonitors::Monitor {
     Reply reply;
     InfoList from_host;
     Timer timer;
-    bool goes_on = false;  // after the first sample: a timer or a sample of it is under way
+    // After the first sample, one of the two:
+    bool waits = false;                // the timer of its next sample runs
+    std::weak_ptr<const char> sample;  // until its sample has been taken in, or was lost
     AccountPtr account;
     Charge charge;
 };
@@ -59,7 +61,6 @@ struct UsageMonitors::Task {
     pmix_status_t status = PMIX_ERR_NOMEM;
     InfoList infos;
     int64_t took_ms = 0;
-    uint32_t uid = 0;
     Charge charge;
 };
 
@@ -216,16 +217,24 @@ void UsageMonitors::end_once(uint64_t number, pmix_status_t status, InfoList inf
 }
 
 pmix_status_t UsageMonitors::sample(uint64_t number) {
-    const Monitor& m = *monitors_.at(number);
+    Monitor& m = *monitors_.at(number);
+    auto sign = std::make_shared<const char>();
+    m.sample = sign;
     return start(m.viewer, m.options, m.scope, m.account, m.history,
-                 [this, number](Task& task) { sampled(number, task); });
+                 [this, number, sign = std::move(sign)](Task& task) mutable {
+                     sign.reset();
+                     sampled(number, task);
+                 });
 }
 
 pmix_status_t UsageMonitors::start(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
                                    const AccountPtr& account, const std::shared_ptr<UsageHistory>& history,
                                    TaskDone done) {
     const uint32_t uid = viewer.user.uid;
-    if (under_way_[uid] >= kMaxUnderWay) return PMIX_ERR_OUT_OF_RESOURCE;
+    std::erase_if(under_way_, [](const auto& user) { return user.second.use_count() == 1; });
+    Sign& sign = under_way_[uid];
+    if (sign == nullptr) sign = std::make_shared<const char>();
+    if (static_cast<size_t>(sign.use_count()) > kMaxUnderWay) return PMIX_ERR_OUT_OF_RESOURCE;
     auto task = std::make_shared<Task>();
     UsageQuestion& q = task->question;
     if (options.of_processes) {
@@ -240,7 +249,6 @@ pmix_status_t UsageMonitors::start(const UsageViewer& viewer, const UsageOptions
     q.hostname = targets_.hostname();
     q.node_id = targets_.node_id(viewer.proc.nspace);
     task->history = history;
-    task->uid = uid;
     tasks_.add(
         {uid, viewer.user.gid},
         [task](bool as_user) {
@@ -251,12 +259,10 @@ pmix_status_t UsageMonitors::start(const UsageViewer& viewer, const UsageOptions
             if (infos) task->infos = std::move(infos).value();
             task->took_ms = now_ms() - began;
         },
-        [this, task, done = std::move(done)]() mutable {
-            auto count = under_way_.find(task->uid);
-            if (count != under_way_.end() && --count->second == 0) under_way_.erase(count);
+        [task, sign, done = std::move(done)]() mutable {
+            sign.reset();
             done(*task);
         });
-    ++under_way_[uid];
     return PMIX_SUCCESS;
 }
 
@@ -265,7 +271,6 @@ void UsageMonitors::sampled(uint64_t number, Task& task) {
     if (it == monitors_.end()) return;
     Monitor& m = *it->second;
     if (!m.reply.open()) {
-        m.goes_on = false;
         return run_all(
             [&] {
                 // An event about nothing would only wake the requester.
@@ -297,9 +302,11 @@ void UsageMonitors::sampled(uint64_t number, Task& task) {
 // A sample that cannot be taken is left out; the next one may.
 void UsageMonitors::arm(uint64_t number, int64_t took_ms) {
     Monitor& m = *monitors_.at(number);
-    m.goes_on = false;
+    m.waits = false;
     m.timer = Timer(scheduler_, wait_ms(m.seconds, took_ms), [this, number] {
-        if (monitors_.count(number) == 0) return;
+        const auto monitor = monitors_.find(number);
+        if (monitor == monitors_.end()) return;
+        monitor->second->waits = false;
         pmix_status_t rc = PMIX_ERR_NOMEM;
         try {
             rc = sample(number);
@@ -307,13 +314,13 @@ void UsageMonitors::arm(uint64_t number, int64_t took_ms) {
         }
         if (rc != PMIX_SUCCESS) arm(number, 0);
     });
-    m.goes_on = true;
+    m.waits = true;
 }
 
 void UsageMonitors::recover() {
     run_each(monitors_, [&](const auto& entry) {
         const Monitor& m = *entry.second;
-        if (!m.goes_on && !m.reply.open()) arm(entry.first, 0);
+        if (!m.waits && m.sample.expired() && !m.reply.open()) arm(entry.first, 0);
     });
 }
 

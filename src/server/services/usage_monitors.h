@@ -54,7 +54,7 @@ class UsageMonitors {
 
     void peer_gone(const Peer& peer);
     void namespace_gone(std::string_view nspace);
-    // Those whose next sample there was no memory to wait for.
+    // Those whose next sample there was no memory to wait for, and those whose sample was lost.
     void recover();
     void stop(pmix_status_t status);
 
@@ -73,6 +73,7 @@ class UsageMonitors {
         Timer timer;
     };
     struct Task;
+    using Sign = std::shared_ptr<const char>;
     using Made = std::unique_ptr<Monitor>;
 
     common::Result<Made> read(Peer& peer, const common::MonitorRequest& request) const;
@@ -96,8 +97,9 @@ class UsageMonitors {
     BlockingTasks tasks_;
     std::map<uint64_t, Made> monitors_;
     std::map<uint64_t, Once> once_;
-    std::map<uint32_t, size_t> under_way_;  // samples, by user
-    std::set<uint64_t> at_host_;            // peers that the host was asked for a part by, by serial number
+    // By user: one reference for each sample, which goes with it also where its answer is lost, and this one.
+    std::map<uint32_t, Sign> under_way_;
+    std::set<uint64_t> at_host_;  // peers that the host was asked for a part by, by serial number
     uint64_t next_ = 1;
     bool stopped_ = false;
 };
