@@ -202,7 +202,8 @@ void OpenPmixServices::leader_ended(const ProcId& leader) {
         InfoList infos;
         const pmix_proc_t proc = leader.to_c();
         if (infos.append(PMIX_EVENT_AFFECTED_PROC, &proc, PMIX_PROC) != PMIX_SUCCESS ||
-            infos.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS)
+            infos.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS ||
+            infos.append_flag(PMIX_EVENT_NON_DEFAULT, true) != PMIX_SUCCESS)
             throw std::bad_alloc();
         event.infos = std::move(infos);
         event.sequence = ++events_;

@@ -324,7 +324,9 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatAllAccept_MakesAGroup) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) listen(rank, {PMIX_GROUP_INVITED, PMIX_GROUP_CONSTRUCT_COMPLETE});
     ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(kWholeJob)));
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
-        EXPECT_EQ(PMIX_GROUP_INVITED, event(rank).code.value) << rank;
+        const auto invited = event(rank);
+        EXPECT_EQ(PMIX_GROUP_INVITED, invited.code.value) << rank;
+        EXPECT_TRUE(view_of(invited).flag(PMIX_EVENT_NON_DEFAULT)) << "a default handler may end its process";
         if (rank == 0) continue;
         ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
     }
@@ -334,6 +336,7 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatAllAccept_MakesAGroup) {
         EXPECT_EQ(ProcId("job", 0), complete.source.id);
         EXPECT_EQ(all_, members_in(complete));
         EXPECT_EQ(nullptr, view_of(complete).find(PMIX_GROUP_CONTEXT_ID));
+        EXPECT_TRUE(view_of(complete).flag(PMIX_EVENT_NON_DEFAULT));
     }
     // All of them know the group by its name.
     openpmix::FenceRequest fence;
