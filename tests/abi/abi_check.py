@@ -26,6 +26,9 @@ INCLUDE = os.path.join(HERE, "..", "..", "include")
 HEADERS = ["pmix.h", "pmix_common.h", "pmix_deprecated.h", "pmix_server.h", "pmix_tool.h", "pmix_version.h",
            "src/include/pmix_frameworks.h"]
 DATA = ["pmix_framework_names"]  # the rest are functions
+# What it contains: the names of OpenPMIx 5.0 and those of 6.0 to 7.0 together, in their order.
+FRAMEWORKS = ("bfrops gds pcompress pdl pgpu pif pinstalldirs plog pmdl pnet preg psec psensor psquash pstat ptl "
+              "mca").split()
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 # Lines of a reference that ours need not repeat, and why. Everything else must be equal.
@@ -275,8 +278,11 @@ def calls(a):
     text += "#include <string.h>\n" + undeclared + "typedef void (*any)(void);\nextern const any every_function[];\nconst any every_function[] = {\n"
     text += "".join("    (any) %s,\n" % s for s in listed() if s not in DATA)
     # Open MPI reads the names up to NULL, whatever their number.
-    text += "};\nint main(void) {\n    int n = 0;\n    while (pmix_framework_names[n] != NULL) n++;\n"
-    text += "    return every_function[0] == every_function[1] || n != 17 || strcmp(pmix_framework_names[n - 1], \"mca\") != 0;\n}\n"
+    text += "};\nstatic const char* const names[] = {%s};\n" % ", ".join('"%s"' % n for n in FRAMEWORKS)
+    text += "int main(void) {\n    for (int i = 0; i < %d; i++)\n" % len(FRAMEWORKS)
+    text += "        if (pmix_framework_names[i] == NULL || strcmp(pmix_framework_names[i], names[i]) != 0) return 2 + i;\n"
+    text += "    if (pmix_framework_names[%d] != NULL) return 100;\n" % len(FRAMEWORKS)
+    text += "    return every_function[0] == every_function[1];\n}\n"
     with tempfile.TemporaryDirectory() as tmp:
         source = os.path.join(tmp, "calls.c")
         with open(source, "w") as f:
