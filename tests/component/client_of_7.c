@@ -81,6 +81,38 @@ static void allocation_to_inherit(void) {
     }
 }
 
+static void all_of_allocations(void) {
+    if (me.rank != 0) return;
+    size_t count, nresults = 0;
+    pmix_info_t *samples = allocation_samples(&count), *results = NULL;
+    CHECK_OK(PMIx_Allocation_request(PMIX_ALLOC_EXTERNAL, samples, count, &results, &nresults));
+    CHECK(has_each(results, nresults, samples, count));
+    PMIX_INFO_FREE(results, nresults);
+
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    for (size_t i = 0; allocation_questions[i]; i++)
+        CHECK_OK(PMIx_Argv_append_nosize(&query.keys, allocation_questions[i]));
+    query.qualifiers = samples;
+    query.nqual = count;
+    CHECK_OK(PMIx_Query_info(&query, 1, &results, &nresults));
+    PMIX_QUERY_DESTRUCT(&query);
+    samples = answer_samples(&count);
+    CHECK(has_each(results, nresults, samples, count));
+    PMIX_INFO_FREE(samples, count);
+    PMIX_INFO_FREE(results, nresults);
+
+    pmix_app_t app;
+    pmix_nspace_t nspace;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("program");
+    app.maxprocs = 1;
+    app.info = spawn_samples(&app.ninfo);
+    CHECK_OK(PMIx_Spawn(app.info, app.ninfo, &app, 1, nspace));
+    CHECK(strcmp(nspace, "spawned") == 0);
+    PMIX_APP_DESTRUCT(&app);
+}
+
 int client_of_7(const char* mode) {
     static const struct {
         const char* name;
@@ -89,6 +121,7 @@ int client_of_7(const char* mode) {
         {"group-in-vain", group_in_vain},
         {"forwards-input", forwards_input},
         {"allocation-to-inherit", allocation_to_inherit},
+        {"all-of-allocations", all_of_allocations},
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         if (strcmp(mode, modes[i].name) != 0) continue;

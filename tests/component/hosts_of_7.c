@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts_of_7.c: hosts that use what is new in OpenPMIx 7.0: a group's construct is cancelled, and input is stopped at
- * its source and let go on, and an allocation is asked for with which jobs inherit it. The clients' half, by the same
- * names: client_of_7.c. */
+ * its source and let go on, and allocations are asked for, with all that can be said of one. The clients' half, by the
+ * same names: client_of_7.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -262,6 +262,62 @@ static void grants_allocations_that_jobs_inherit(void) {
     CHECK(requests.count == 4);
 }
 
+/* All that a process says of an allocation, whatever it means, and what the host says. */
+static pmix_status_t takes_allocation(const pmix_proc_t* client, pmix_alloc_directive_t directive,
+                                      const pmix_info_t data[], size_t ndata, pmix_info_cbfunc_t done, void* cbdata) {
+    size_t count;
+    pmix_info_t* samples = allocation_samples(&count);
+    CHECK(client->rank == 0 && directive == PMIX_ALLOC_EXTERNAL);
+    CHECK(has_each(data, ndata, samples, count));
+    box_signal(&requests, PMIX_SUCCESS);
+    done(PMIX_SUCCESS, samples, count, cbdata, NULL, NULL);
+    PMIX_INFO_FREE(samples, count);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t takes_spawn(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
+                                 const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t done, void* cbdata) {
+    size_t count;
+    pmix_info_t* samples = spawn_samples(&count);
+    pmix_nspace_t nspace;
+    CHECK(proc->rank == 0 && napps == 1);
+    CHECK(has_each(info, ninfo, samples, count));
+    CHECK(has_each(apps[0].info, apps[0].ninfo, samples, count));
+    PMIX_INFO_FREE(samples, count);
+    box_signal(&requests, PMIX_SUCCESS);
+    PMIX_LOAD_NSPACE(nspace, "spawned");
+    done(PMIX_SUCCESS, nspace, cbdata);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t takes_questions(pmix_proc_t* proc, pmix_query_t* queries, size_t n, pmix_info_cbfunc_t done,
+                                     void* cbdata) {
+    size_t count;
+    pmix_info_t* samples = allocation_samples(&count);
+    CHECK(proc->rank == 0 && n == 1);
+    CHECK(has_each(queries[0].qualifiers, queries[0].nqual, samples, count));
+    PMIX_INFO_FREE(samples, count);
+    for (size_t i = 0; allocation_questions[i]; i++) CHECK(strcmp(queries[0].keys[i], allocation_questions[i]) == 0);
+    box_signal(&requests, PMIX_SUCCESS);
+    samples = answer_samples(&count);
+    done(PMIX_SUCCESS, samples, count, cbdata, NULL, NULL);
+    PMIX_INFO_FREE(samples, count);
+    return PMIX_SUCCESS;
+}
+
+static void is_told_all_of_allocations(void) {
+    pmix_server_module_t module = module_that(BY_CALLBACK, BY_CALLBACK);
+    module.allocate = takes_allocation;
+    module.spawn = takes_spawn;
+    module.query = takes_questions;
+    CHECK_OK(PMIx_server_init(&module, NULL, 0));
+    register_job_of_two_nodes();
+    run_job("job", RANKS, "all-of-allocations");
+    deregister_job("job");
+    CHECK_OK(PMIx_server_finalize());
+    CHECK(requests.count == 3);
+}
+
 const struct host hosts_of_7[] = {
     {"is_given_no_cancel_before_7", is_given_no_cancel_before_7},
     {"is_of_7_by_a_session", is_of_7_by_a_session},
@@ -272,5 +328,6 @@ const struct host hosts_of_7[] = {
     {"stops_input_of_a_job", stops_input_of_a_job},
     {"stops_all_input", stops_all_input},
     {"grants_allocations_that_jobs_inherit", grants_allocations_that_jobs_inherit},
+    {"is_told_all_of_allocations", is_told_all_of_allocations},
     {NULL, NULL},
 };

@@ -70,6 +70,14 @@ int client(const char* mode);
 int data_client(const char* mode); /* the modes of hosts_data; -1: it is none of these */
 int client_of_7(const char* mode); /* likewise, of hosts_of_7 */
 
+/* --- what a process and a host say of allocations, the same on both sides: allocation_samples.c --- */
+pmix_info_t* allocation_samples(size_t* count);  /* PMIX_ALLOC_* */
+pmix_info_t* spawn_samples(size_t* count);       /* PMIX_SPAWN_TARGET, PMIX_SPAWN_ALLOC */
+extern const char* const allocation_questions[]; /* PMIX_QUERY_ALLOC*; NULL at the end */
+pmix_info_t* answer_samples(size_t* count);      /* to these */
+/* Each of the wanted ones is there once, as it is wanted. */
+bool has_each(const pmix_info_t infos[], size_t ninfos, const pmix_info_t wanted[], size_t nwanted);
+
 /* --- a callback that somebody waits for --- */
 struct box {
     pthread_mutex_t lock;
