@@ -2,12 +2,14 @@
 // What a session asks of a server beside data, in OpenPMIx's messages: events, forwarded output, publish and look up,
 // spawn, connect, groups, queries, log, control, monitoring, credentials, fabrics and resolving.
 //
-// Owned by an OpenPmixTranslator. Loop thread only. Two things are kept here because the other side does not:
+// Owned by an OpenPmixTranslator. Loop thread only. Three things are kept here because the other side does not:
 //
 //   events   a server has a set of codes for this process and no registrations. A code is registered with it once for
 //            all handlers, without the directives of any of them, which the process itself follows; it is taken back
 //            with the last handler. Nor does a server pass an event back to the process that raised it: its own
 //            handlers are told here, also those that come later, of the newest of its events.
+//   input    what is pushed while the server has stopped it, answered only when the server has it. With 16 MiB of it
+//            here, a further push is refused with PMIX_ERR_OUT_OF_RESOURCE.
 //   groups   the members of each, which the end of a group names again, as does a collective operation of the group.
 //
 // What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server.
@@ -39,6 +41,7 @@ class OpenPmixServices {
     // Unasked, from the server.
     void event(common::Bytes payload);
     void output(common::Bytes payload);
+    void control_input(common::Bytes payload);
     // The members of groups in the place of the groups' names.
     void replace_groups(common::ProcList& procs) const;
     // What this process shows to others than its node's: a connect tells it.
@@ -109,6 +112,7 @@ class OpenPmixServices {
     void pull(const common::FrameHeader& header, common::Bytes payload);
     void end_pull(const common::FrameHeader& header, common::Bytes payload);
     void push(const common::FrameHeader& header, common::Bytes payload);
+    void send_push(const common::FrameHeader& header, common::Bytes payload);
     void group(const common::FrameHeader& header, common::Bytes payload);
     void construct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void forget_construction(const std::string& name);
@@ -155,6 +159,9 @@ class OpenPmixServices {
     uint64_t events_ = 0;
     std::deque<common::EventNotify> own_events_;  // the newest
     std::map<uint64_t, Pull> pulls_;
+    bool input_stopped_ = false;
+    std::deque<common::Frame> held_pushes_;  // in their order, while it is stopped
+    size_t held_input_ = 0;                  // bytes of them
     std::map<std::string, Group, std::less<>> groups_;
     std::multimap<std::string, Invitation, std::less<>> invitations_;  // by group
     std::vector<std::function<void(pmix_status_t)>> watchers_;         // wait for the registration of kWatch

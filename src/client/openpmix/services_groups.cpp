@@ -78,7 +78,7 @@ theirs::IofDeregisterRequest ending(size_t server_reference) {
 
 }  // namespace
 
-// ---- output and input ----
+// ---- output ----
 
 namespace {
 
@@ -139,21 +139,6 @@ void OpenPmixServices::end_pull(const FrameHeader& header, Bytes payload) {
     if (!server_reference) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
     const pmix_status_t rc = exchange_.ask_for_status(header, ending(*server_reference));
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
-}
-
-// Whether input can be forwarded at all, a server does not say before it has some.
-void OpenPmixServices::push(const FrameHeader& header, Bytes payload) {
-    common::IofPushRequest asked;
-    if (const pmix_status_t rc = common::decode_message(payload, asked); rc != PMIX_SUCCESS)
-        return exchange_.refuse(header, rc);
-    if (asked.probe) return exchange_.reply(header, PMIX_SUCCESS, common::Nothing{});
-    relay_status<common::IofPushRequest>(header, payload, [](common::IofPushRequest& ours) {
-        theirs::IofPushRequest request;
-        request.procs.procs = std::move(ours.procs);
-        request.infos.infos = std::move(ours.infos);
-        request.data.bytes = ours.data;
-        return request;
-    });
 }
 
 // Some servers name a registration by their own number where the output was kept for it: then any that asked for such.

@@ -116,6 +116,7 @@ void OpenPmixTranslator::message(const theirs::FrameHeader& header, Bytes payloa
     if (header.tag >= theirs::kFirstRequestTag) return exchange_.answered(header.tag, payload);
     if (header.tag == theirs::kEventTag) return services_.event(payload);
     if (header.tag == theirs::kOutputTag) return services_.output(payload);
+    if (header.tag == theirs::kFlowTag) return services_.control_input(payload);
     if (header.tag == theirs::kDeletionTag) return deleted(payload);
 }
 
