@@ -36,13 +36,24 @@ constexpr uint32_t kWholeJobTag = kJobDataTag + 1;
 constexpr int kMostOthers = 1000;
 constexpr size_t kMaxCommandLine = 4096;  // bytes
 
-Result<Descriptor> open_connection(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
-    if (!transport::is_own_address(environment.address, io)) {
+// Where the first of a server's addresses cannot be had, the others are tried. What happens after that is its answer.
+Result<Descriptor> connect_to(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
+    const auto try_at = [&](const sockaddr_in& address) -> Result<Descriptor> {
+        if (transport::is_own_address(address, io)) return transport::connect_tcp(address, deadline, io);
         WIREUP_LOG(client, error, "the server %s is on another node: nobody there can be trusted",
                    environment.uri.c_str());
         return PMIX_ERR_NOT_SUPPORTED;
+    };
+    auto socket = try_at(environment.address);
+    for (const sockaddr_in& other : environment.others) {
+        if (socket || deadline.passed()) break;
+        if (auto next = try_at(other)) socket = std::move(next);
     }
-    auto socket = transport::connect_tcp(environment.address, deadline, io);
+    return socket;
+}
+
+Result<Descriptor> open_connection(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
+    auto socket = connect_to(environment, deadline, io);
     if (!socket) return socket;
     transport::send_at_once(socket->get());
     auto user = transport::await_tcp_user(socket->get(), deadline, io);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "common/base/limits.h"
 #include "openpmix/traits.h"
@@ -29,6 +30,27 @@ bool is_encoding_list(std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(), [](char c) { return c == ':' || (c >= '0' && c <= '9'); });
 }
 
+constexpr std::string_view kTcp4 = "tcp4://";
+constexpr std::string_view kTcp6 = "tcp6://";
+constexpr std::string_view kOthers = "alturis:";
+
+// HOST:PORT; host is empty where there is none.
+bool split_place(std::string_view place, std::string* host, uint16_t* port) {
+    const size_t colon = place.rfind(':');
+    if (colon == place.npos || !parse_whole(place.substr(colon + 1), port) || *port == 0) return false;
+    *host = place.substr(0, colon);
+    return !host->empty() && host->find('\0') == std::string::npos;
+}
+
+bool parse_place(std::string_view place, sockaddr_in* out) {
+    std::string host;
+    uint16_t port = 0;
+    if (!split_place(place, &host, &port)) return false;
+    out->sin_family = AF_INET;
+    out->sin_port = htons(port);
+    return ::inet_pton(AF_INET, host.c_str(), &out->sin_addr) == 1;
+}
+
 std::string_view take_line(std::string_view& text) noexcept {
     const size_t end = text.find('\n');
     if (end == text.npos) return {};
@@ -47,7 +69,6 @@ bool is_openpmix_address(std::string_view text) noexcept {
 }
 
 Result<OpenPmixAddress> parse_openpmix_address(std::string_view text) {
-    constexpr std::string_view kScheme = "tcp4://";
     if (text.size() > kMaxAddress) return PMIX_ERR_BAD_PARAM;
     size_t separator = text.find(';');
     if (separator != text.npos && text.find(';', separator + 1) != text.npos &&
@@ -65,17 +86,27 @@ Result<OpenPmixAddress> parse_openpmix_address(std::string_view text) {
     if (out.server.nspace.find('\0') != std::string::npos) return PMIX_ERR_BAD_PARAM;
 
     std::string_view place = text.substr(separator + 1);
-    if (!place.starts_with(kScheme)) return PMIX_ERR_NOT_SUPPORTED;
-    place.remove_prefix(kScheme.size());
-    const size_t colon = place.rfind(':');
-    uint16_t port = 0;
-    if (colon == place.npos || !parse_whole(place.substr(colon + 1), &port) || port == 0) return PMIX_ERR_BAD_PARAM;
-    const std::string host(place.substr(0, colon));
-    if (host.find('\0') != std::string::npos) return PMIX_ERR_BAD_PARAM;
-    out.address.sin_family = AF_INET;
-    out.address.sin_port = htons(port);
-    if (::inet_pton(AF_INET, host.c_str(), &out.address.sin_addr) != 1) return PMIX_ERR_BAD_PARAM;
+    if (!place.starts_with(kTcp4)) return PMIX_ERR_NOT_SUPPORTED;
+    if (!parse_place(place.substr(kTcp4.size()), &out.address)) return PMIX_ERR_BAD_PARAM;
     out.uri = text;
+    return out;
+}
+
+Result<std::vector<sockaddr_in>> parse_openpmix_others(std::string_view list) {
+    if (list.size() > kMaxAddress) return PMIX_ERR_BAD_PARAM;
+    std::vector<sockaddr_in> out;
+    for (bool more = true; more;) {
+        const size_t comma = list.find(',');
+        const std::string_view one = list.substr(0, comma);
+        more = comma != list.npos;
+        if (more) list.remove_prefix(comma + 1);
+        std::string host;
+        uint16_t port = 0;
+        if (one.starts_with(kTcp6) && split_place(one.substr(kTcp6.size()), &host, &port)) continue;
+        sockaddr_in address{};
+        if (!one.starts_with(kTcp4) || !parse_place(one.substr(kTcp4.size()), &address)) return PMIX_ERR_BAD_PARAM;
+        out.push_back(address);
+    }
     return out;
 }
 
@@ -89,7 +120,15 @@ Result<OpenPmixContact> parse_openpmix_contact(std::string_view text) {
     if (version.starts_with('v')) version.remove_prefix(1);
     if (version.size() <= kMaxVersion && openpmix::parse_version(version)) out.version = version;
     pid_t pid = 0;
-    if (parse_whole(take_line(text), &pid) && pid > 0) out.pid = pid;
+    bool third = true;
+    while (text.find('\n') != text.npos) {
+        std::string_view line = take_line(text);
+        if (std::exchange(third, false) && parse_whole(line, &pid) && pid > 0) out.pid = pid;
+        if (!line.starts_with(kOthers)) continue;
+        line.remove_prefix(kOthers.size());
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        if (auto others = parse_openpmix_others(line)) out.address.others = std::move(*others);
+    }
     return out;
 }
 

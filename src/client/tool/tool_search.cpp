@@ -93,6 +93,14 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_NSPACE, &nspace);
     if (rc != PMIX_SUCCESS) return rc;
     if (!uri.empty() && !tcp.empty()) return PMIX_ERR_BAD_PARAM;
+    std::string_view others;
+    rc = infos.get(PMIX_SERVER_ALT_URIS, &others);
+    if (rc != PMIX_SUCCESS) return rc;
+    if (!others.empty()) {
+        auto list = parse_openpmix_others(others);
+        if (!list) return list.status();
+        options.others = std::move(*list);
+    }
     if (!tcp.empty()) uri = tcp;
     if (!file.empty()) {
         options.way = ToolOptions::Way::file;
@@ -245,6 +253,7 @@ class Search {
                 break;
             }
         }
+        if (!options_.others.empty()) contact.address.others = options_.others;
         return contacted(contact, common::kHelloTimeoutMs);
     }
 

@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/openpmix/environment.h"
 #include "client/openpmix/server_files.h"
@@ -45,7 +46,8 @@ struct ToolOptions {
     bool launcher = false;  // PMIX_LAUNCHER
     bool wait = false;      // PMIX_WAIT_FOR_CONNECTION: until the time is over, or for ever
     bool from_environment = false;
-    std::string text;  // of a file or a URI
+    std::string text;                 // of a file or a URI
+    std::vector<sockaddr_in> others;  // PMIX_SERVER_ALT_URIS: of the server of the URI
     pid_t pid = 0;
     common::ProcId server;  // rank PMIX_RANK_UNDEF: any of the namespace
     uint32_t retries = 0;

@@ -105,6 +105,25 @@ TEST(OpenPmixContact, Parse_WhatIsNotInItsForm_IsNotKnownOrRefused) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, parse_openpmix_contact("server.0;wireup:@wireup/0/1/aa\n1\n").status());
 }
 
+TEST(OpenPmixContact, Parse_AFileWithOtherAddresses_HasThem) {
+    const auto others = [](const std::string& behind) {
+        auto contact = parse_openpmix_contact(kUri + behind);
+        std::string out;
+        if (!contact.ok()) return std::string("none");
+        for (const sockaddr_in& one : contact->address.others) out += std::to_string(ntohs(one.sin_port)) + ' ';
+        return out;
+    };
+    EXPECT_EQ("1 2 ", others("\nv7.0.0rc1\n17\n0:0\nnow\nalturis:tcp4://10.0.0.1:1,tcp4://10.0.0.2:2\n"));
+    EXPECT_EQ("1 ", others("\nv7.0.0rc1\nalturis: tcp4://10.0.0.1:1\n")) << "a report";
+    EXPECT_EQ("3 ", others("\nv7.0.0rc1\nalturis:tcp6://[::1]:1,tcp4://10.0.0.1:3\n"));
+    for (const char* bad : {"", " ", ",", "tcp4://10.0.0.1:1,", "tcp4://host:1", "tcp4://10.0.0.1", "udp://10.0.0.1:1",
+                            "tcp4://10.0.0.1:0", "tcp6://:1", "tcp6://[::1]"}) {
+        EXPECT_EQ("", others(std::string("\nv7.0.0rc1\nalturis:") + bad + "\n")) << bad;
+        EXPECT_EQ(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(bad).status()) << bad;
+    }
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(std::string(1 << 20, ',')).status());
+}
+
 // ---- which files ----
 
 class OpenPmixFiles : public ::testing::Test {

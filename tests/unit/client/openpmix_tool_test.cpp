@@ -251,6 +251,38 @@ TEST_P(OpenPmixTool, Init_NobodyThere_IsUnreachable) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
 }
 
+// The addresses of one server are tried until one accepts; what comes from there is its answer.
+// proves: PMIx_tool_init PMIX_SERVER_ALT_URIS
+TEST_P(OpenPmixTool, Init_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
+    const std::string there = server_->uri.substr(server_->uri.find(';') + 1);
+    const std::string nowhere = "tcp4://127.0.0.1:1";
+    const auto infos = [&](const std::string& first, const std::string& others) {
+        // What tells the release is its file.
+        std::ofstream(folder_.path("pmix.node.tool.server"))
+            << "server.0;" << first << "\nv" << GetParam().first << "\n0\n";
+        EXPECT_EQ(0, ::chmod(folder_.path("pmix.node.tool.server").c_str(), 0600));
+        InfoList out;
+        out.append_string(PMIX_SERVER_URI, ("server.0;" + first).c_str());
+        if (!others.empty()) out.append_string(PMIX_SERVER_ALT_URIS, others.c_str());
+        return out;
+    };
+    server_->start();
+    InfoList none = infos(nowhere, "");
+    EXPECT_EQ(PMIX_ERR_UNREACH, init_tool(&me_, none));
+    InfoList bad = infos(nowhere, there + ",here");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
+    EXPECT_EQ(0, server_->connections);
+    InfoList found = infos(nowhere, nowhere + ",tcp6://[::1]:1," + there);
+    ASSERT_EQ(PMIX_SUCCESS, init_tool(&me_, found));
+    EXPECT_TRUE(has_server("server"));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    const int before = server_->connections;
+    answer_as("tool", "server", theirs::PeerKind::tool, PMIX_ERR_NOT_SUPPORTED);
+    InfoList refused = infos(there, there);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init_tool(&me_, refused));
+    EXPECT_EQ(before + 1, server_->connections);
+}
+
 // They answer requests of ours, which an observer's are.
 TEST_P(OpenPmixTool, Init_OfAnObserver_IsNotSupported) {
     InfoList infos = by_uri();
@@ -301,6 +333,16 @@ TEST_P(OpenPmixTool, Output_ThatWasAskedFor_ComesOnce) {
 }
 
 // ---- by file ----
+
+TEST_P(OpenPmixTool, Find_ByAFileWithOtherAddresses_AtTheOneThatAccepts) {
+    std::ofstream(folder_.path("report")) << "server.0;tcp4://127.0.0.1:1\nv" << GetParam().first
+                                          << "\nalturis:" << server_->uri.substr(server_->uri.find(';') + 1) << '\n';
+    ASSERT_EQ(0, ::chmod(folder_.path("report").c_str(), 0600));
+    InfoList infos;
+    infos.append_string(PMIX_TOOL_ATTACHMENT_FILE, folder_.path("report").c_str());
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    EXPECT_TRUE(has_server("server"));
+}
 
 TEST_P(OpenPmixTool, Find_ByTheFileThatIsNamed) {
     put_file("report");
@@ -456,6 +498,26 @@ TEST_P(OpenPmixTool, Attach_ByAFile_InTheFolderThatIsNamed) {
         EXPECT_EQ(theirs::PeerKind::named_tool, server_->hello.kind);
         EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
     }
+}
+
+// proves: PMIx_tool_attach_to_server PMIX_SERVER_ALT_URIS
+TEST_P(OpenPmixTool, Attach_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
+    std::ofstream(folder_.path("pmix.node.tool.server"))
+        << "server.0;tcp4://127.0.0.1:1\nv" << GetParam().first << '\n';
+    ASSERT_EQ(0, ::chmod(folder_.path("pmix.node.tool.server").c_str(), 0600));
+    answer_as("mine", "server", theirs::PeerKind::named_tool);
+    InfoList nowhere;
+    nowhere.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
+    nowhere.append_string(PMIX_TOOL_NSPACE, "mine");
+    ASSERT_EQ(PMIX_SUCCESS, init(nowhere));
+    InfoList infos;
+    infos.append_string(PMIX_TCP_URI, "server.0;tcp4://127.0.0.1:1");
+    pmix_proc_t server{};
+    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    infos.append_string(PMIX_SERVER_ALT_URIS, server_->uri.substr(server_->uri.find(';') + 1).c_str());
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    EXPECT_STREQ("server", server.nspace);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
 }
 
 // Each query has its answers, however the server writes them.
