@@ -5,6 +5,7 @@
 
 #include "common/values/info_view.h"
 #include "server/host/required.h"
+#include "server/iof/spawners.h"
 
 namespace pmix::server {
 
@@ -13,6 +14,8 @@ using common::InfoView;
 using common::ProcId;
 
 namespace {
+
+constexpr size_t kMostSettled = 1024;  // of namespaces that may never be registered here
 
 bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
@@ -39,6 +42,7 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     pmix_status_t rc = read_iof_limit(request.infos.data(), request.infos.size(), limit);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     Pull pull{peer.shared_from_this(), std::move(request.procs), request.channels, IofQueue(limit), 0, Reply(), false};
+    pull.inherits = !pull.procs.empty() && (own || peer.kind() == PeerKind::tool);
     // A queue longer than the default is charged as if it were full. Data in queues of the default length is shared by
     // all readers.
     const size_t longer = limit.bytes > common::kIofQueueBytes ? 3 * size_t{limit.bytes} : 0;
@@ -154,18 +158,52 @@ void Iof::deliver(IofDelivery delivery) {
         end->infos.append_flag(PMIX_IOF_COMPLETE, true);
         buffers.push_back(std::move(end));
     }
-    bool taken = false;
+    bool taken = false, inherits = false;
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
         if (it->second.wants(delivery.source, delivery.channel)) {
             taken = true;
             for (const IofBufferPtr& p : buffers) it->second.queue.push(p, p->is_end() ? nullptr : receipt);
             pump(it);
+        } else if (it->second.inherits) {
+            inherits = true;
         }
         it = next;
     }
+    if (inherits) deliver_to_heirs(delivery.source, delivery.channel, buffers, receipt);
     if (taken) return;
     for (IofBufferPtr& p : buffers) cache_.keep(std::move(p), cache);
+}
+
+// Each tool once, by what it reads of the process that is nearest.
+void Iof::deliver_to_heirs(const ProcId& source, pmix_iof_channel_t channel, const std::vector<IofBufferPtr>& buffers,
+                           const IofReceiptPtr& receipt) {
+    if (std::find(settled_.begin(), settled_.end(), source.nspace) != settled_.end()) return;
+    const common::ProcList spawners = spawners_of(registry_, source);
+    std::vector<uint64_t> served;  // peers
+    for (const auto& [key, pull] : pulls_)
+        if (!spawners.empty() && pull.inherits && pull.wants(source, channel)) served.push_back(key.first);
+    for (const ProcId& spawner : spawners) {
+        const size_t before = served.size();
+        for (auto it = pulls_.begin(); it != pulls_.end(); ++it) {
+            Pull& pull = it->second;
+            const auto end = served.begin() + static_cast<ptrdiff_t>(before);
+            if (!pull.inherits || std::find(served.begin(), end, it->first.first) != end) continue;
+            if (!pull.wants(spawner, channel)) continue;
+            served.push_back(it->first.first);
+            for (const IofBufferPtr& p : buffers) pull.queue.push(p, p->is_end() ? nullptr : receipt);
+            pump(it);  // ends nothing: this reader is not leaving
+        }
+    }
+}
+
+void Iof::spawned_with_forwarding(std::string_view nspace) {
+    if (settled_.size() >= kMostSettled) settled_.pop_front();
+    settled_.emplace_back(nspace);
+}
+
+void Iof::namespace_gone(Nspace& nspace) {
+    std::erase(settled_, nspace.name);
 }
 
 // Sends as much as the reader's window takes. May end the registration.

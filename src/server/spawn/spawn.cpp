@@ -28,9 +28,13 @@ void Spawn::request(Peer& peer, common::SpawnRequest& request, Reply reply) {
     for (const pmix_app_t& app : apps)
         if (rc == PMIX_SUCCESS) rc = check_service(host, {app.info, app.ninfo}, common::Function::PMIx_Spawn);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
-    host.spawn(peer.id(), std::move(infos), std::move(apps), [this, reply = std::move(reply)](HostAnswer& a) mutable {
-        answer(reply, a.status, std::move(a.nspace));
-    });
+    const common::InfoView said(infos);
+    const bool forwards = said.has(PMIX_FWD_STDOUT) || said.has(PMIX_FWD_STDERR) || said.has(PMIX_FWD_STDDIAG);
+    host.spawn(peer.id(), std::move(infos), std::move(apps),
+               [this, forwards, reply = std::move(reply)](HostAnswer& a) mutable {
+                   if (forwards && common::succeeded(a.status)) iof_.spawned_with_forwarding(a.nspace);
+                   answer(reply, a.status, std::move(a.nspace));
+               });
 }
 
 void Spawn::answer(Reply& reply, pmix_status_t status, std::string name) {

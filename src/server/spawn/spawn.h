@@ -10,6 +10,7 @@
 #include "server/base/reply.h"
 #include "server/collectives/connect.h"
 #include "server/host/host.h"
+#include "server/iof/iof.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
 
@@ -17,8 +18,8 @@ namespace pmix::server {
 
 class Spawn {
   public:
-    Spawn(Host& host, Registry& registry, const Segments& segments, Connect& connect)
-        : host_(host), registry_(registry), segments_(segments), connect_(connect) {}
+    Spawn(Host& host, Registry& registry, const Segments& segments, Connect& connect, Iof& iof)
+        : host_(host), registry_(registry), segments_(segments), connect_(connect), iof_(iof) {}
     void request(Peer& peer, common::SpawnRequest& request, Reply reply);
 
   private:
@@ -28,6 +29,7 @@ class Spawn {
     Registry& registry_;
     const Segments& segments_;
     Connect& connect_;
+    Iof& iof_;
 };
 
 }  // namespace pmix::server
