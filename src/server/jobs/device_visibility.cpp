@@ -21,19 +21,27 @@ using Maker = Gpu::Maker;
 
 constexpr size_t kMaxDevices = 1024;
 
+struct Setting {
+    std::string_view name, value;
+};
 struct MakerRow {
     Maker maker;
     std::string_view variable;
-    // Counts in the order of the bus; empty: the library has no other order.
-    std::string_view order, order_value;
+    // With all of them the library counts cards in the order of the bus; without a name: it counts no other way.
+    std::array<Setting, 2> counting;
     // Also choose devices, from those that are left.
     std::array<std::string_view, 2> others;
 };
 // HIP_VISIBLE_DEVICES is not set beside ROCR_VISIBLE_DEVICES: its indices would be among those that the latter leaves.
+// Level Zero counts the tiles of cards, unless it is told to show each card as one device (COMPOSITE): with FLAT, which
+// newer drivers take when nothing is said, and with COMBINED, index 1 may be the second half of the first card.
 constexpr MakerRow kMakers[] = {
-    {Maker::nvidia, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PCI_BUS_ID", {}},
-    {Maker::amd, "ROCR_VISIBLE_DEVICES", {}, {}, {"HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}},
-    {Maker::intel, "ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", {}}};
+    {Maker::nvidia, "CUDA_VISIBLE_DEVICES", {{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {}}}, {}},
+    {Maker::amd, "ROCR_VISIBLE_DEVICES", {}, {"HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}},
+    {Maker::intel,
+     "ZE_AFFINITY_MASK",
+     {{{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}},
+     {}}};
 
 // The library of a network device is told names. NCCL would take one for the beginning of others without the '='; UCX
 // names ports, by patterns.
@@ -158,9 +166,13 @@ void add_edits(const MakerRow& row, const std::vector<Chosen>& all, LaunchEnv::E
     unless.push_back({std::string(row.variable), {}});
     for (const std::string_view other : row.others)
         if (!other.empty()) unless.push_back({std::string(other), {}});
-    if (in_bus_order && !row.order.empty()) {
-        unless.push_back({std::string(row.order), std::string(row.order_value)});
-        out.push_back({Edit::How::set, std::string(row.order), std::string(row.order_value), ',', unless});
+    if (in_bus_order) {
+        // All or none: each depends on what the user says of any.
+        for (const Setting& one : row.counting)
+            if (!one.name.empty()) unless.push_back({std::string(one.name), std::string(one.value)});
+        for (const Setting& one : row.counting)
+            if (!one.name.empty())
+                out.push_back({Edit::How::set, std::string(one.name), std::string(one.value), ',', unless});
     }
     out.push_back({Edit::How::set, std::string(row.variable), std::move(list), ',', std::move(unless)});
 }

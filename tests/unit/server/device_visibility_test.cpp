@@ -88,10 +88,12 @@ TEST(DeviceVisibility, Nvidia_ByItsPlaceOnTheBus_AndTheLibraryCountsSo) {
 
 TEST(DeviceVisibility, OtherMakers_EachItsVariable) {
     EXPECT_EQ((Map{{"ROCR_VISIBLE_DEVICES", "1,0"}}), applied(devices({{nullptr, "card3"}, {nullptr, "rsmi0"}})));
-    EXPECT_EQ((Map{{"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}),
+    EXPECT_EQ((Map{{"ZE_AFFINITY_MASK", "0"},
+                   {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
+                   {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}),
               applied(devices({{nullptr, "card4", PMIX_DEVTYPE_COPROC}})));
     const Map all = applied(names("card4,card3,card0"));
-    EXPECT_EQ(4u, all.size()) << "a node may have all of them";
+    EXPECT_EQ(5u, all.size()) << "a node may have all of them";
 }
 
 TEST(DeviceVisibility, TopologyShowsNone_NamesThatSayIt) {
@@ -143,12 +145,30 @@ TEST(DeviceVisibility, TheUserCountsOtherwise_NoIndexIsSet) {
     EXPECT_EQ(1u, id.count("CUDA_VISIBLE_DEVICES")) << "an id is the same in any order";
 }
 
+// Of Intel's, an index counts cards in one way of showing them and tiles in the two others.
+TEST(DeviceVisibility, TheUserWantsTilesShown_NoIndexIsSet) {
+    for (const char* hierarchy : {"FLAT", "COMBINED", "", "composite"}) {
+        const Map user = {{"ZE_FLAT_DEVICE_HIERARCHY", hierarchy}};
+        EXPECT_EQ(user, applied(names("card4"), user)) << hierarchy;
+    }
+    const Map cards = applied(names("card4"), {{"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}});
+    EXPECT_EQ("0", cards.at("ZE_AFFINITY_MASK"));
+    const Map order = {{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "0"}};
+    EXPECT_EQ(order, applied(names("card4"), order)) << "in another order it is another card";
+    const Map named = {{"ZE_AFFINITY_MASK", "1"}, {"ZE_FLAT_DEVICE_HIERARCHY", "FLAT"}};
+    EXPECT_EQ(named, applied(names("ze1"), {{"ZE_FLAT_DEVICE_HIERARCHY", "FLAT"}}, {}))
+        << "the host has counted it by the library itself";
+}
+
 TEST(DeviceVisibility, ArraysOfNames_AsOneText) {
     char a[] = "card3", b[] = "rsmi0,card4";
     char* two[] = {a, nullptr, b};
     pmix_data_array_t array{PMIX_STRING, 3, two};
     const Value value = std::move(Value::load(&array, PMIX_DATA_ARRAY)).value();
-    EXPECT_EQ((Map{{"ROCR_VISIBLE_DEVICES", "1,0"}, {"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}),
+    EXPECT_EQ((Map{{"ROCR_VISIBLE_DEVICES", "1,0"},
+                   {"ZE_AFFINITY_MASK", "0"},
+                   {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
+                   {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}),
               applied(value));
 }
 
