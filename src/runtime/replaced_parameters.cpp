@@ -31,6 +31,7 @@ constexpr const char* kNothing = "there is nothing to choose";
 constexpr Row kRows[] = {
     {"bfrops", "both forms of packed data are read"},
     {"gds", "data is in sealed shared memory, without a choice"},
+    {"mca", "there are no components to look for"},
     {"pcompress", kNothing},
     {"pdl", kNothing},
     {"pgpu", "the variables that go along are a fixed list"},

@@ -3,6 +3,7 @@
 #include "runtime/replaced_parameters.h"
 
 #include <gtest/gtest.h>
+#include <src/include/pmix_frameworks.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -44,6 +45,21 @@ TEST(ReplacedParameters, OfTheEnvironment_KnownOnesWithWhatReplacesThem) {
     EXPECT_EQ(Lines{}, replaced_parameters(nullptr, {}));
     const std::string longest = "PMIX_MCA_gds_" + std::string(300, 'x') + "=1";
     EXPECT_EQ(Lines{}, of_environment({longest.c_str()}));
+}
+
+// Those of OpenPMIx's base, which is no framework, and of each framework that the headers name.
+TEST(ReplacedParameters, OfTheEnvironment_EachFrameworkIsKnown) {
+    EXPECT_EQ(
+        (Lines{"PMIX_MCA_mca_base_component_path has no effect in this library: there are no components to look for",
+               "PMIX_MCA_mca_base_verbose has no effect in this library: WIREUP_LOG says what is logged"}),
+        of_environment({"PMIX_MCA_mca_base_verbose=5", "PMIX_MCA_mca_base_component_path=/opt/pmix"}));
+    size_t known = 0;
+    for (char** framework = pmix_framework_names; *framework != nullptr; ++framework, ++known) {
+        const std::string name = std::string("PMIX_MCA_") + *framework;
+        const std::string alone = name + "=x", of_base = name + "_base_x=1";
+        EXPECT_EQ(2u, of_environment({alone.c_str(), of_base.c_str()}).size()) << name;
+    }
+    EXPECT_EQ(17u, known);
 }
 
 TEST(ReplacedParameters, OfTheFile_LinesWithANameAndAValue) {
