@@ -5,7 +5,7 @@
     check_install.py CASE --build DIR --source DIR --pmixrun FILE [--moved] [--cc CC --cxx CXX] [--package NAME]
 
 CASE  tree       the files and links are those, and no others
-      dist       the tarball of the sources: the same for the same commit, configured without git, descriptions filled
+      dist       the tarball of the sources: the same for the same commit, built without git, descriptions filled
       pkgconfig  examples in C99 and C11 and a client in C++17, with what pkg-config says, run under pmixrun
       wrapper    the same example with pmixcc
       static     the same with pkg-config --static: our archive beside shared others, and nothing shared at all
@@ -157,7 +157,7 @@ def pkgconfig(installed):
 
 
 def dist(installed):
-    """The target dist: one file for one commit, which is configured without git, and package descriptions that are whole."""
+    """The target dist: one file for one commit, which is built without git, and package descriptions that are whole."""
     options = installed.options
     made = []
     for folder in "one", "two":
@@ -174,8 +174,18 @@ def dist(installed):
     (name,) = os.listdir(place)
     place = os.path.join(place, name)
     assert not os.path.exists(os.path.join(place, ".git"))
-    run(["cmake", "-G", "Ninja", "-S", place, "-B", place + "/build/x", "-DWIREUP_TESTS=OFF"],
-        env=dict(os.environ, GIT_DIR="/nonexistent"))
+    # Neither a program of that name nor a repository above the place. Of the library one module, whose files ask for the
+    # release's number and for what is generated: all of them are the package builds' to compile.
+    no_git = os.path.join(installed.work, "no git")
+    os.mkdir(no_git)
+    with open(os.path.join(no_git, "git"), "w", encoding="utf-8") as program:
+        program.write("#!/bin/sh\necho called >>'%s/called'\nexit 127\n" % no_git)
+    os.chmod(program.name, 0o755)
+    environment = dict(os.environ, GIT_DIR="/nonexistent", PATH=no_git + ":" + os.environ["PATH"])
+    run(["cmake", "-G", "Ninja", "-S", place, "-B", place + "/build/x", "-DWIREUP_TESTS=OFF", "-DWIREUP_UNITY=ON",
+         "-DCMAKE_BUILD_TYPE=Debug"], env=environment)
+    run(["cmake", "--build", place + "/build/x", "--target", "wireup_attributes", "wireup_runtime"], env=environment)
+    assert not os.path.exists(os.path.join(no_git, "called")), "git is called by what is built from the tarball"
     with open(place + "/debian/control", encoding="utf-8") as text:
         control = text.read()
     assert re.findall(r"^Package: (.*)$", control, re.MULTILINE) == ["libpmix2", "libpmix-dev", "wireup-tools"], control
