@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "zoo.h"
@@ -78,6 +79,11 @@ static int the_host_leaves(void) {
 int client(const char* mode) {
     if (strcmp(mode, "refused") == 0) return PMIx_Init(&me, NULL, 0) == PMIX_ERR_NO_PERMISSIONS ? 0 : 1;
     if (strcmp(mode, "nobody") == 0) return PMIx_Init(&me, NULL, 0) == PMIX_ERR_NOT_FOUND ? 0 : 1;
+    if (strcmp(mode, "waits") == 0) { /* until its host has ended: PMIx_Init has a limit of time */
+        CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+        PMIx_Init(&me, NULL, 0);
+        for (;;) pause();
+    }
     int status = data_client(mode);
     if (status < 0) status = client_of_7(mode);
     if (status >= 0) return status;

@@ -244,6 +244,7 @@ static bool run_host(const struct host* hosts, const char* name) {
 int main(int argc, char** argv) {
     alarm(240); /* nobody waits for ever */
     if (argc == 3 && strcmp(argv[1], "client") == 0) return client(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "stuck") == 0) return stuck_host(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         list(order_hosts), list(answer_hosts), list(ending_hosts), list(data_hosts), list(hosts_of_7);
         return 0;
@@ -253,6 +254,6 @@ int main(int argc, char** argv) {
          run_host(data_hosts, argv[1]) || run_host(hosts_of_7, argv[1]))) {
         return 0;
     }
-    fprintf(stderr, "usage: host_zoo HOST | --list\n");
+    fprintf(stderr, "usage: host_zoo HOST | stuck sleeps | stuck spins | --list\n");
     return 2;
 }

@@ -66,6 +66,7 @@ void await_client(pid_t pid, int wanted);
 void run_job(const char* name, uint32_t ranks, const char* mode);
 /* The whole run of the usual host: init, register, run, deregister, finalize. */
 void usual_run(pmix_server_module_t* module, const char* mode);
+int stuck_host(const char* how); /* see stuck.c; "sleeps" or "spins" */
 int client(const char* mode);
 int data_client(const char* mode); /* the modes of hosts_data; -1: it is none of these */
 int client_of_7(const char* mode); /* likewise, of hosts_of_7 */

@@ -9,7 +9,10 @@ CASE  across    a job of three nodes: one command names the missing ranks of all
       foreign   each command against a host that serves no tools
       hang      a rank never comes to the fence of the others: wireup-top must name it, and one that never connected
       hang_report  wireup-top --report: what is in the file, and what is not
+      loop      the same with a rank that computes, which is told from one that is stopped and from those that wait
       silent    a server is stopped: wireup-top shows it with its process, and its exit status is 1
+      stuck     a server whose host never returns from an upcall, asleep or computing: shown like one that is stopped
+      servers   on a terminal: keys that choose a server and fold its jobs, and show where the missing wait in the kernel
       keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
       counters  wireup-top --counters: each line is of Prometheus' format, and counters only go up
@@ -295,6 +298,34 @@ def hang(options):
     job.end()
 
 
+def loop(options):
+    """Rank 2 of 4 computes for ever and never comes to the fence of rank 0; rank 1 is stopped."""
+    job = start(options, "loop", 4)
+    ranks = lambda text: {int(rank): (int(pid), how) for rank, pid, how in
+                          re.findall(r"^    rank (\d) +(?:not )?connected +pid (\d+), (.*)$", text, re.M)}
+    missing = r"^fence waits [0-9.]+ s for %s:2 on node1: connected, pid %d, running(?: in \S+)?$"
+    once = lambda: run(options, "wireup-top", "--once", "--uri", job.uris[0])
+    found, end = ranks(once()), time.monotonic() + 60
+    check(set(found) == {0, 1, 2, 3}, found)
+    os.kill(found[1][0], signal.SIGSTOP)
+    # A process that computes is seen in the kernel at moments, and one that is to wait still runs at first.
+    wanted = {0: "sleeping", 1: "stopped", 2: "running", 3: "sleeping"}
+    while True:
+        text = once()
+        found = ranks(text)
+        good = {rank: how for rank, (_, how) in found.items()} == wanted and \
+            re.search(missing % (re.escape(job.nspace), found[2][0]), text, re.M)
+        if good or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    check(good, text)
+    state = report(options, job.uris[0])
+    states = {p["pmix.rank"]: p["condition"] for p in state["wireup.rep.job"][0]["wireup.rep.proc"]}
+    check(states[1] == "stopped" and states[2] in ("running", "in the kernel"), state)
+    os.kill(found[1][0], signal.SIGCONT)
+    job.end()
+
+
 def pid_of(uri):
     return int(uri.split("@wireup/")[1].split("/")[1])
 
@@ -332,6 +363,31 @@ def silent(options):
         os.kill(pid, signal.SIGCONT)
     check("nothing waits" in run(options, "wireup-top", "--once", "--pid", str(pid)))
     job.end()
+
+
+def stuck(options):
+    """A server whose process is there while its loop is not: its host sleeps in an upcall, or computes there. It is looked
+    for twice, with seconds each time, because one that is only slow is no such server: so each form is asked for once."""
+    def look(how, *arguments):
+        host = subprocess.Popen([options.program, "stuck", how], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+        try:
+            check(host.stdout.readline() == "STUCK %d\n" % host.pid, how)
+            status, out, err = top(options, *arguments, "--pid", str(host.pid))
+            check(status == 1 and "process %d " % host.pid in err, how, arguments, status, out, err)
+            return host.pid, out, err
+        finally:
+            host.kill()
+            host.communicate(timeout=100)  # the client's end of the pipe, too
+
+    pid, out, _ = look("sleeps", "--once")
+    check(out == "server in process %d (host_zoo) does not answer: the process is sleeping\n" % pid, out)
+    pid, out, err = look("spins", "--json")
+    (server,) = documented(out)
+    check(server["condition"] == "running" and server["pmix.srvr.pidinfo"] == pid, out)
+    check("does not answer: the process is running" in err, err)
+    pid, out, _ = look("sleeps", "--counters")
+    check('wireup_up{server="",pid="%d"} 0\n' % pid in out, out)
 
 
 def upcalls(options):
@@ -378,7 +434,16 @@ def invited(options):
     job.end()
 
 
-WAITS = re.compile(r"^fence waits [0-9.]+ s for (\S+):(\d+) on (\S+): (not connected|connected), pid (\d+), (\w+)", re.M)
+WAITS = re.compile(r"^fence waits [0-9.]+ s for (\S+):(\d+) on (\S+): (not connected|connected), pid (\d+), ([a-z ]+?)(?: in (\S+))?$", re.M)
+
+
+def of_kernel(pid, name):
+    """What the kernel tells this user of where a process waits."""
+    try:
+        with open("/proc/%d/%s" % (pid, name), encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def across(options):
@@ -391,9 +456,12 @@ def across(options):
         time.sleep(0.02)
     for way in ways:
         text = run(options, "wireup-top", "--once", *way)
-        found = {int(rank): (nspace, node, state) for nspace, rank, node, state, _, _ in WAITS.findall(text) if nspace == job.nspace}
+        found = {int(rank): (nspace, node, state) for nspace, rank, node, state, *_ in WAITS.findall(text) if nspace == job.nspace}
         check({rank: node for rank, (_, node, _) in found.items()} == places, way, text)
         check([found[rank][2] for rank in (1, 2, 3)] == ["connected", "connected", "not connected"], way, text)
+        # Where the kernel tells where a process waits, so does its line. The three wait for good, or are about to.
+        for _, _, _, _, pid, how, where in WAITS.findall(text):
+            check(bool(where) == (of_kernel(int(pid), "wchan") not in ("", "0")) or how == "running", way, text)
         servers = documented(run(options, "wireup-top", "--json", *way))
         mine = [s for s in servers if any(j["pmix.nspace"] == job.nspace for j in s["wireup.rep.job"])]
         check(sorted(s["pmix.hname"] for s in mine) == ["node1", "node2", "node3"], way, servers)
@@ -541,27 +609,87 @@ def counters(options):
     job.end()
 
 
+class Live:
+    """wireup-top on a terminal."""
+
+    def __init__(self, options, *arguments):
+        self.master, self.slave = pty.openpty()
+        self.before = termios.tcgetattr(self.slave)
+        self.process = subprocess.Popen([os.path.join(options.commands, "wireup-top"), *arguments],
+                                        stdin=self.slave, stdout=self.slave, stderr=self.slave)
+
+    def pressed(self, key, shows):
+        """The page after a key: read until it shows what it should, and no more comes."""
+        os.write(self.master, key)
+        page = b""
+        while b"\033[2J" not in page or b"server " not in page or not shows(page.replace(b"\r", b"")) or \
+                select.select([self.master], [], [], 0.3)[0]:
+            check(select.select([self.master], [], [], 100)[0], "not the page", key, page)
+            page += os.read(self.master, 65536)
+
+    def ends(self, status):
+        check(self.process.wait(timeout=100) == status, self.process.returncode)
+        check(termios.tcgetattr(self.slave)[3] == self.before[3], "the terminal is not as it was")
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def servers(options):
+    """Rank 0 of four on two nodes is in a fence, the others do not come."""
+    job = start(options, "hang", 4, nodes=2)
+    end = time.monotonic() + 60
+    where = ["--all-nodes", "--uri", job.uris[0]]
+    while True:
+        text = run(options, "wireup-top", "--once", *where)
+        pids = {int(rank): int(pid) for _, rank, _, _, pid, *_ in WAITS.findall(text)}
+        if set(pids) == {1, 2, 3} or time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    check(set(pids) == {1, 2, 3}, text)
+    live = Live(options, *where, "--interval", "3600")
+
+    def sections(page):
+        """Of each server: whether it is the chosen one, and how many processes are shown."""
+        parts = re.split(rb"^(> )?server ", page.split(b"\033[2J")[-1], flags=re.M)
+        return [(bool(mark), len(re.findall(rb"^    rank ", part, re.M))) for mark, part in zip(parts[1::2], parts[2::2])]
+
+    def pressed(key, *wanted):
+        live.pressed(key, lambda page: sections(page) == list(wanted))
+
+    pressed(b"x", (False, 2), (False, 2))
+    pressed(b" ", (False, 2), (False, 2))  # none is chosen
+    pressed(b"n", (True, 2), (False, 2))
+    pressed(b" ", (True, 0), (False, 2))
+    pressed(b"x", (True, 0), (False, 2))  # with new reports too
+    pressed(b"n", (False, 0), (True, 2))
+    pressed(b"n", (True, 0), (False, 2))  # round
+    pressed(b"p", (False, 0), (True, 2))
+    pressed(b"f", (False, 0), (True, 0))
+    pressed(b" ", (False, 0), (True, 2))
+    pressed(b"f", (False, 2), (True, 2))
+    # Where the missing wait in the kernel.
+    stacks = {rank: of_kernel(pid, "stack").replace("\n", "\n    ").strip() for rank, pid in pids.items()}
+    for rank, stack in stacks.items():
+        says = stack or "where it waits in the kernel is not shown to this user"
+        wanted = r"^fence waits [0-9.]+ s for %s:%d on .*\n    %s$" % (re.escape(job.nspace), rank, re.escape(says))
+        live.pressed(b"k", lambda page: re.search(wanted.encode(), page, re.M) and b"k hides" in page)
+        live.pressed(b"k", lambda page: b"k shows" in page and b"[<" not in page and b"not shown" not in page)
+    check(all(stacks.values()) or not of_kernel(os.getpid(), "stack"), "this user may read stacks", stacks)
+    os.write(live.master, b"q")
+    live.ends(0)
+    job.end()
+
+
 def keys(options):
     job = start(options, "serve", 1)
     for end in b"q", signal.SIGINT:
-        master, slave = pty.openpty()
-        before = termios.tcgetattr(slave)
-        watch = subprocess.Popen([os.path.join(options.commands, "wireup-top"), "--uri", job.uris[0], "--interval", "3600"],
-                                 stdin=slave, stdout=slave, stderr=slave)
+        live = Live(options, "--uri", job.uris[0], "--interval", "3600")
+        master, pressed = live.master, live.pressed
         text = b""
         while b"rank 0" not in text:
             check(select.select([master], [], [], 100)[0], "nothing is shown", text)
             text += os.read(master, 4096)
         check(b"q ends it" in text, text)
-
-        def pressed(key, shows):
-            """The page after a key: read until it shows what it should, and no more comes."""
-            os.write(master, key)
-            page = b""
-            while b"\033[2J" not in page or b"server " not in page or not shows(page.replace(b"\r", b"")) or \
-                    select.select([master], [], [], 0.3)[0]:
-                check(select.select([master], [], [], 100)[0], "not the page", key, page)
-                page += os.read(master, 65536)
 
         if isinstance(end, bytes):
             pressed(b"f", lambda page: b"rank 0" not in page)
@@ -572,13 +700,10 @@ def keys(options):
             pressed(b"a", lambda page: b"; job " not in page.split(b"\n")[0])
             pressed(b"x", lambda page: b"rank 0" in page)
             os.write(master, end)
-            check(watch.wait(timeout=100) == 0, watch.returncode)
+            live.ends(0)
         else:
-            watch.send_signal(end)
-            check(watch.wait(timeout=100) == -end, watch.returncode)
-        check(termios.tcgetattr(slave)[3] == before[3], "the terminal is not as it was")
-        os.close(master)
-        os.close(slave)
+            live.process.send_signal(end)
+            live.ends(-end)
     job.end()
 
 
@@ -652,7 +777,8 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "invited", "keys", "nodes", "none", "pages", "silent", "upcalls"])
+    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "invited", "keys", "loop", "nodes", "none", "pages", "servers",
+                                         "silent", "stuck", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)
     parser.add_argument("--program")

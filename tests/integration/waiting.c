@@ -3,6 +3,7 @@
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
  *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank
  * 2 nowhere, rank 3 not even in PMIx_Init
+ *        waiting loop     the same, but rank 2 computes
  *        waiting wanted   rank 0 in a lookup that waits for what nobody publishes
  *        waiting invited  rank 0 has invited the others: rank 1 accepts, rank 2 declines, the rest says nothing */
 #include "check.h"
@@ -33,11 +34,12 @@ static void serve(void) {
     ready();
 }
 
-static void hang(void) {
+static void hang(bool computes) {
     unsigned rank = (unsigned)atoi(getenv("PMIX_RANK"));
     if (rank < 3) CHECK_OK(PMIx_Init(&me, NULL, 0));
     ready();
     if (rank == 0) PMIx_Fence(NULL, 0, NULL, 0);
+    for (volatile bool always = computes; rank == 2 && always;) continue;
     if (rank == 1) {
         pmix_proc_t first = rank_of_job(0);
         pmix_value_t* value;
@@ -81,7 +83,8 @@ static void invited(void) {
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
     if (strcmp(argv[1], "serve") == 0) serve();
-    if (strcmp(argv[1], "hang") == 0) hang();
+    if (strcmp(argv[1], "hang") == 0) hang(false);
+    if (strcmp(argv[1], "loop") == 0) hang(true);
     if (strcmp(argv[1], "wanted") == 0) wanted();
     if (strcmp(argv[1], "invited") == 0) invited();
     for (;;) pause();

@@ -27,20 +27,12 @@ std::string versions() {
            system.sysname + " " + system.release + " " + system.machine + "\n";
 }
 
-std::string indented(const std::string& text) {
-    std::string out;
-    for (const std::string& line : split_all(text, '\n'))
-        if (!line.empty()) out += "    " + line + "\n";
-    return out;
-}
-
 void add_process(const std::string& title, const pmix_info_t* infos, size_t n, std::string& out) {
     const std::string place = text_of(infos, n, kWaitChannel);
-    const pmix_value_t* stack = value_of(infos, n, kStack);
-    if (place.empty() && stack == nullptr) return;
+    const std::string stack = kernel_stack(infos, n);
+    if (place.empty() && stack.empty()) return;
     out += title + ": " + text_of(infos, n, kCondition) + (place.empty() ? "" : " in " + place) + "\n";
-    if (stack != nullptr && stack->type == PMIX_STRING && stack->data.string != nullptr)
-        out += indented(stack->data.string);
+    out += stack;
 }
 
 // Where the processes wait in the kernel, as far as it shows that.

@@ -47,6 +47,12 @@ bool belongs_to(pid_t pid, uid_t uid) {
            effective == uid;
 }
 
+// Of the text of a file stat: the letter of the state, or 0.
+char state_in(const std::string& stat) {
+    const size_t name_end = stat.rfind(')');
+    return name_end == stat.npos || name_end + 2 >= stat.size() ? '\0' : stat[name_end + 2];
+}
+
 }  // namespace
 
 std::vector<std::string> server_addresses() {
@@ -87,10 +93,10 @@ bool find_owner(const std::string& address, NodeServer& out) {
 }
 
 std::string process_condition(pid_t pid) {
-    const std::string stat = file_of(pid, "stat");
-    const size_t name_end = stat.rfind(')');
-    if (name_end == stat.npos || name_end + 2 >= stat.size()) return "";
-    switch (stat[name_end + 2]) {
+    const char state = state_in(file_of(pid, "stat"));
+    switch (state) {
+        case '\0':
+            return "";
         case 'R':
             return "running";
         case 'S':
@@ -106,8 +112,15 @@ std::string process_condition(pid_t pid) {
         case 'X':
             return "ended";
         default:
-            return std::string(1, stat[name_end + 2]);
+            return std::string(1, state);
     }
+}
+
+bool any_thread_runs(pid_t pid) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error))
+        if (state_in(file_of(pid, ("task/" + entry.path().filename().string() + "/stat").c_str())) == 'R') return true;
+    return false;
 }
 
 std::string process_name(pid_t pid) {

@@ -31,6 +31,9 @@ bool find_owner(const std::string& address, NodeServer& out);
 // "running", "sleeping", "in the kernel", "stopped", "traced", "ended"; empty: there is no such process.
 std::string process_condition(pid_t pid);
 
+// A thread of it runs, though the main one may sleep.
+bool any_thread_runs(pid_t pid);
+
 // Its name as the kernel has it, or empty.
 std::string process_name(pid_t pid);
 

@@ -9,8 +9,7 @@
 namespace commands {
 namespace {
 
-void add_notes(pid_t pid, bool stacks, Infos& to) {
-    const std::string condition = pid == 0 ? "" : process_condition(pid);
+void add_notes(pid_t pid, const std::string& condition, bool stacks, Infos& to) {
     to.text(kCondition, condition);
     if (condition.empty() || condition == "ended") return;
     if (const std::string place = process_wait_channel(pid); !place.empty()) to.text(kWaitChannel, place);
@@ -42,7 +41,7 @@ Process process_with_notes(const std::string& nspace, const pmix_info_t* proc, s
         if (!PMIx_Check_key(proc[i].key, PMIX_PROC_PID)) out.infos.copy(proc[i]);
     out.infos.add(PMIX_PROC_PID, &pid, PMIX_PID);
     const bool look = options.started != nullptr && state_of(proc, n) != PMIX_PROC_STATE_TERMINATED;
-    add_notes(look ? pid : 0, options.stacks, out.infos);
+    add_notes(pid, look && pid != 0 ? process_condition(pid) : "", options.stacks, out.infos);
     out.well = is_well(out.infos.data(), out.infos.size());
     return out;
 }
@@ -98,7 +97,10 @@ Infos silent_server(const std::string& hostname, pid_t pid, const std::string& p
         out.text(kName, process_name(pid));
     }
     out.text(kProblem, problem);
-    add_notes(pid, stacks, out);
+    std::string condition = pid == 0 ? "" : process_condition(pid);
+    // The loop of a server is a thread of its own: what its main thread does says little.
+    if (condition == "sleeping" && any_thread_runs(pid)) condition = "running";
+    add_notes(pid, condition, stacks, out);
     return out;
 }
 

@@ -27,6 +27,15 @@ const pmix_value_t* value_of(const pmix_info_t* infos, size_t n, const char* key
     return nullptr;
 }
 
+std::string kernel_stack(const pmix_info_t* infos, size_t n) {
+    const pmix_value_t* stack = value_of(infos, n, kStack);
+    std::string out;
+    if (stack == nullptr || stack->type != PMIX_STRING || stack->data.string == nullptr) return out;
+    for (const std::string& line : split_all(stack->data.string, '\n'))
+        if (!line.empty()) out += "    " + line + "\n";
+    return out;
+}
+
 namespace {
 
 void say(std::string& out, const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -99,6 +108,7 @@ struct Process {
     std::string state;
     std::string rest;  // pid and condition
     std::string wait_channel;
+    std::string stack;
     bool ended = false;  // nobody waits for it any more
 };
 
@@ -117,6 +127,7 @@ std::vector<Process> processes(const pmix_info_t* infos, size_t n) {
         if (!pid.empty() && pid != "0") one.rest += " pid " + pid;
         if (!condition.empty()) one.rest += ", " + condition;
         one.wait_channel = text_of(proc, parts, kWaitChannel);
+        one.stack = kernel_stack(proc, parts);
         all.push_back(std::move(one));
     }
     return all;
@@ -204,25 +215,41 @@ bool is_about(const pmix_info_t* infos, size_t n, const std::string& job) {
     return requester.compare(0, job.size() + 1, job + ":") == 0;
 }
 
-void print_silent(std::string& out, const pmix_info_t* infos, size_t n) {
-    const std::string host = text_of(infos, n, PMIX_HOSTNAME), pid = text_of(infos, n, PMIX_SERVER_PIDINFO);
-    std::string line = "server";
-    if (!host.empty()) line += " on " + host;
-    if (!pid.empty()) line += " in process " + pid + " (" + text_of(infos, n, kName) + ")";
-    line += " " + text_of(infos, n, kProblem);
-    if (const std::string condition = text_of(infos, n, kCondition); !pid.empty())
-        line += ": the process is " + (condition.empty() ? "not visible here" : condition);
-    say(out, "%s\n", line.c_str());
+bool is_silent(const pmix_info_t* infos, size_t n) {
+    return value_of(infos, n, kProblem) != nullptr;
+}
+
+void print_silent(std::string& out, const pmix_info_t* infos, size_t n, const View& view) {
+    const std::string condition = text_of(infos, n, kCondition);
+    out += " " + text_of(infos, n, kProblem);
+    const bool has_pid = !text_of(infos, n, PMIX_SERVER_PIDINFO).empty();
+    if (has_pid) out += ": the process is " + (condition.empty() ? "not visible here" : condition);
+    out += "\n";
+    if (view.stacks && has_pid) out += stack_text(kernel_stack(infos, n));
 }
 
 }  // namespace
 
+std::string stack_text(const std::string& stack) {
+    return stack.empty() ? "    where it waits in the kernel is not shown to this user\n" : stack;
+}
+
+std::string server_name(const pmix_info_t* infos, size_t n) {
+    const std::string host = text_of(infos, n, PMIX_HOSTNAME), pid = text_of(infos, n, PMIX_SERVER_PIDINFO);
+    if (!is_silent(infos, n))
+        return "server " + text_of(infos, n, PMIX_SERVER_NSPACE) + ":" + text_of(infos, n, PMIX_SERVER_RANK) + " on " +
+               host + ", pid " + pid;
+    std::string out = "server";
+    if (!host.empty()) out += " on " + host;
+    if (!pid.empty()) out += " in process " + pid + " (" + text_of(infos, n, kName) + ")";
+    return out;
+}
+
 std::string server_text(const pmix_info_t* infos, size_t n, const View& view) {
-    std::string out;
-    if (value_of(infos, n, kProblem) != nullptr) return print_silent(out, infos, n), out;
-    say(out, "server %s:%s on %s, pid %s\n", text_of(infos, n, PMIX_SERVER_NSPACE).c_str(),
-        text_of(infos, n, PMIX_SERVER_RANK).c_str(), text_of(infos, n, PMIX_HOSTNAME).c_str(),
-        text_of(infos, n, PMIX_SERVER_PIDINFO).c_str());
+    const std::string name = server_name(infos, n);
+    std::string out = (name == view.selected ? "> " : "") + name;
+    if (is_silent(infos, n)) return print_silent(out, infos, n, view), out;
+    out += "\n";
     bool waits = false;
     // What misses a process of this node, then what waits for others, then who is there.
     for (const bool missing : {true, false}) {
@@ -243,7 +270,7 @@ std::string server_text(const pmix_info_t* infos, size_t n, const View& view) {
         print_request(out, inner, parts);
     }
     if (!waits) say(out, "  nothing waits here\n");
-    for (size_t i = 0; i < n && !view.folded; ++i) {
+    for (size_t i = 0; i < n && !view.folds(name); ++i) {
         size_t parts = 0;
         const pmix_info_t* inner = infos_in(infos[i].value, parts);
         if (!PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) continue;
@@ -306,7 +333,7 @@ std::vector<MissingProcess> missing_processes(const std::vector<ReportView>& rep
                 name.first.c_str(), name.second, text_of(infos, n, PMIX_HOSTNAME).c_str(), process.state.c_str(),
                 process.rest.empty() ? "" : ",", process.rest.c_str(), process.wait_channel.empty() ? "" : " in ",
                 process.wait_channel.c_str());
-            out.push_back({place.report, std::move(line)});
+            out.push_back({place.report, std::move(line), process.stack});
             break;  // one line for each process
         }
     }

@@ -52,8 +52,11 @@ const Program kProgram = {
     "with\n"
     "--through, which starts this command once on each node by another one. The first lines name the missing\n"
     "processes of all nodes.\n\n"
-    "On a terminal: q ends it, s sorts processes by rank or by what may be wrong, f folds the jobs, j shows the next\n"
-    "job alone, a all jobs, any other key renews the page.",
+    "On a terminal: q ends it, s sorts processes by rank or by what may be wrong, f folds the jobs of all servers, j\n"
+    "shows the next job alone, a all jobs. n selects the next server and p the one before it; space folds its jobs "
+    "and\n"
+    "unfolds them. k shows where the missing processes, and servers that do not answer, wait in the kernel, which the\n"
+    "kernel tells root only. Any other key renews the page.",
     {{"all-nodes", nullptr, "the servers of all nodes, by the resource manager of each server that is asked"},
      {"through", "COMMAND", "the servers of the nodes on which COMMAND starts this command, once on each"},
      {"report", "FILE", "write a report of a hang that can be sent to somebody into FILE, which must not exist"},
@@ -83,7 +86,7 @@ std::string own_path() {
 // What was found, and whether all that was wanted is in it.
 struct State {
     std::vector<ServerState> servers;
-    std::vector<std::string> missing{};  // a line for each missing process
+    std::vector<MissingProcess> missing{};
     bool whole = true;
     bool any_silent() const {
         return std::any_of(servers.begin(), servers.end(), [](const ServerState& s) { return s.silent; });
@@ -100,7 +103,7 @@ void sort_by_urgency(State& state) {
     std::vector<int> urgency(views.size(), 2);
     for (MissingProcess& one : missing_processes(views)) {
         urgency[one.report] = 1;
-        state.missing.push_back(std::move(one.line));
+        state.missing.push_back(std::move(one));
     }
     std::vector<std::pair<int, ServerState>> sorted;
     for (size_t i = 0; i < state.servers.size(); ++i)
@@ -109,12 +112,12 @@ void sort_by_urgency(State& state) {
     for (size_t i = 0; i < sorted.size(); ++i) state.servers[i] = std::move(sorted[i].second);
 }
 
-State look(const CommandLine& line) {
+State look(const CommandLine& line, bool stacks = false) {
     State state;
     Wanted wanted;
     wanted.counters = line.has("counters");
     wanted.all_nodes = line.has("all-nodes");
-    wanted.stacks = line.has("report") || line.has("part");
+    wanted.stacks = stacks || line.has("report") || line.has("part");
     if (line.has("through")) {
         // Quotes in the path of a program are its installer's mistake.
         const std::string command = line.text("through") + " '" + own_path() + "' --part";
@@ -152,7 +155,10 @@ std::string page_of(const State& state, const View& view) {
     constexpr size_t kMost = 16;
     // First the processes that others wait for: the servers may have long pages.
     std::string out;
-    for (size_t i = 0; i < std::min(state.missing.size(), kMost); ++i) out += state.missing[i] + "\n";
+    for (size_t i = 0; i < std::min(state.missing.size(), kMost); ++i) {
+        out += state.missing[i].line + "\n";
+        if (view.stacks) out += stack_text(state.missing[i].stack);
+    }
     if (state.missing.size() > kMost) out += "and " + std::to_string(state.missing.size() - kMost) + " more\n";
     for (const ServerState& server : state.servers)
         out += server.silent || server.answered ? server_text(server.infos.data(), server.infos.size(), view)
@@ -207,15 +213,45 @@ std::vector<std::string> all_jobs(const State& state) {
     return all;
 }
 
+// The one behind `now`, or the first; empty: there is none.
+std::string next_of(const std::vector<std::string>& all, const std::string& now) {
+    const auto at = std::find(all.begin(), all.end(), now);
+    return all.empty() ? "" : at == all.end() || at + 1 == all.end() ? all.front() : *(at + 1);
+}
+
 // What a key does to the view.
 void press(char key, const State& state, View& view) {
     if (key == 's') view.by_rank = !view.by_rank;
-    if (key == 'f') view.folded = !view.folded;
+    if (key == 'f') {
+        view.folded = !view.folded;
+        view.unlike.clear();
+    }
+    if (key == ' ' && !view.selected.empty() && view.unlike.erase(view.selected) == 0)
+        view.unlike.insert(view.selected);
+    if (key == 'k') view.stacks = !view.stacks;
     if (key == 'a') view.job.clear();
-    if (key != 'j') return;
-    const std::vector<std::string> jobs = all_jobs(state);
-    const auto at = std::find(jobs.begin(), jobs.end(), view.job);
-    view.job = jobs.empty() ? "" : at == jobs.end() || at + 1 == jobs.end() ? jobs.front() : *(at + 1);
+    if (key == 'j') view.job = next_of(all_jobs(state), view.job);
+    if (key != 'n' && key != 'p') return;
+    std::vector<std::string> servers;
+    for (const ServerState& server : state.servers)
+        if (server.silent || server.answered) servers.push_back(server_name(server.infos.data(), server.infos.size()));
+    if (key == 'p') std::reverse(servers.begin(), servers.end());
+    view.selected = next_of(servers, view.selected);
+}
+
+// Two lines: what was shown when, and what can be done.
+std::string heading(long interval, const View& view) {
+    const time_t now = ::time(nullptr);
+    char clock[32] = "";
+    ::strftime(clock, sizeof clock, "%H:%M:%S", ::localtime(&now));
+    return std::string(clock) + ", every " + std::to_string(interval) + " s; q ends it, s sorts " +
+           (view.by_rank ? "by trouble" : "by rank") + ", " + (view.folded ? "f unfolds" : "f folds") +
+           ", j next job, a all jobs" + (view.job.empty() ? "" : "; job ") + view.job +
+           "\nn next server, p the one before, space " +
+           (view.selected.empty()       ? "folds it"
+            : view.folds(view.selected) ? "unfolds it"
+                                        : "folds it") +
+           (view.stacks ? ", k hides the kernel's calls" : ", k shows the kernel's calls") + "\n";
 }
 
 int watch(const CommandLine& line) {
@@ -223,21 +259,17 @@ int watch(const CommandLine& line) {
     const TerminalKeys keys;
     View view;
     for (;;) {
-        const State state = look(line);
+        const State state = look(line, view.stacks);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(interval);
         for (char key = 0;;) {
-            const time_t now = ::time(nullptr);
-            char clock[32] = "";
-            ::strftime(clock, sizeof clock, "%H:%M:%S", ::localtime(&now));
-            std::printf("\033[H\033[2J%s, every %ld s; q ends it, s sorts %s, f %s, j next job, a all jobs%s%s\n",
-                        clock, interval, view.by_rank ? "by trouble" : "by rank", view.folded ? "unfolds" : "folds",
-                        view.job.empty() ? "" : "; job ", view.job.c_str());
+            std::printf("\033[H\033[2J%s", heading(interval, view).c_str());
             const int status = show(line, state, view, true);
             std::fflush(stdout);
             key = keys.pressed_before(end);
             if (key == 'q') return status;
-            if (key == 0 || std::strchr("sfja", key) == nullptr) break;
+            if (key == 0 || std::strchr("sfjanp k", key) == nullptr) break;
             press(key, state, view);
+            if (key == 'k') break;  // what it shows has to be fetched
         }
     }
 }
