@@ -257,12 +257,16 @@ void ModuleHost::disconnect(const common::ProcSet& procs, InfoList infos, Done d
 
 void ModuleHost::group(pmix_group_operation_t operation, std::string name, const common::ProcSet& procs, InfoList infos,
                        Done done) {
-    upcall(module_.group, first_of(procs), std::move(done),
-           [operation, name = std::make_unique<std::string>(std::move(name)), list = to_c(procs),
-            infos = std::move(infos)](auto entry, void* cbdata) mutable {
-               return entry(operation, name->data(), list.data(), list.size(), infos.c_array(), infos.size(), on_infos,
-                            cbdata);
-           });
+    // A bootstrap is no collective operation of this server, whose table would report it while it is open.
+    const char* entry_name = infos.find(PMIX_GROUP_BOOTSTRAP) != nullptr ? "group bootstrap" : "group";
+    upcall(
+        module_.group, first_of(procs), std::move(done),
+        [operation, name = std::make_unique<std::string>(std::move(name)), list = to_c(procs),
+         infos = std::move(infos)](auto entry, void* cbdata) mutable {
+            return entry(operation, name->data(), list.data(), list.size(), infos.c_array(), infos.size(), on_infos,
+                         cbdata);
+        },
+        Runs::on_loop, entry_name);
 }
 
 // ---- events ----

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ids of a requester are the kernel's: each upcall with infos has the user and group of the requester, once, even
-// if the request contained others.
+// What holds for every upcall. The ids of a requester are the kernel's: each upcall with infos has the user and group
+// of the requester, once, even if the request contained others. And one that the host leaves open is in the report.
 #include <gtest/gtest.h>
 #include <pmix_server.h>
 
 #include <functional>
 #include <map>
+#include <set>
 
+#include "common/values/array_value.h"
 #include "support/fake_client.h"
 
 namespace pmix::test::upcall_ids_test {
@@ -16,14 +18,15 @@ using common::InfoList;
 
 constexpr uint32_t kForged = 4242;
 
-// A host that notes the infos of each upcall and refuses it.
+// A host that notes the infos of each upcall and refuses it, or holds it for ever.
 struct Noting {
     static inline std::map<std::string, InfoList> seen;
+    static inline bool holds = false;
     static pmix_status_t note(const char* entry, const pmix_info_t* infos, size_t n) {
         InfoList& list = seen[entry];
         list.reset();
         list.append_all(infos, n);
-        return PMIX_ERR_NOT_FOUND;
+        return holds ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     }
     static pmix_server_module_t module() {
         pmix_server_module_t m{};
@@ -129,11 +132,14 @@ const ProcId kFar("job", 1);  // on the other node
 struct Row {
     const char* entry;
     std::function<void(FakeClient&)> ask;
+    const char* shown = nullptr;  // in the report, if not as the entry
 };
 
 template <Command C, class M>
 void ask(FakeClient& client, const M& message) {
-    ASSERT_TRUE(client.wait(client.start<C>(message))) << common::command_name(static_cast<uint16_t>(C));
+    const uint32_t id = client.start<C>(message);
+    if (Noting::holds) return;
+    ASSERT_TRUE(client.wait(id)) << common::command_name(static_cast<uint16_t>(C));
 }
 
 const Row kRows[] = {
@@ -151,7 +157,8 @@ const Row kRows[] = {
          r.key = "k";
          r.infos = forged();
          ask<Command::get>(c, r);
-     }},
+     },
+     "get"},
     {"publish",
      [](FakeClient& c) {
          common::PublishRequest r;
@@ -186,7 +193,7 @@ const Row kRows[] = {
          r.apps = common::Apps::borrow(&app, 1);
          ask<Command::spawn>(c, r);
      }},
-    {"application", [](FakeClient&) {}},  // by the spawn before
+    {"application", [](FakeClient&) {}, ""},  // by the spawn before
     {"connect",
      [](FakeClient& c) {
          common::ConnectRequest r;
@@ -287,8 +294,8 @@ const Row kRows[] = {
          r.infos = forged();
          ask<Command::iof_push>(c, r);
      }},
-    {"group", [](FakeClient& c) { ask<Command::group>(c, group("members", false)); }},
-    {"group", [](FakeClient& c) { ask<Command::group>(c, group("leaders", true)); }},
+    {"group", [](FakeClient& c) { ask<Command::group>(c, group("members", false)); }, "group construct members"},
+    {"group", [](FakeClient& c) { ask<Command::group>(c, group("leaders", true)); }, "group bootstrap"},
     {"fabric", [](FakeClient& c) { ask<Command::fabric>(c, with_directives<common::FabricRequest>()); }},
     {"session_control",
      [](FakeClient& c) { ask<Command::session_control>(c, with_directives<common::SessionControlRequest>()); }},
@@ -300,6 +307,26 @@ const Row kRows[] = {
          ask<Command::resource_block>(c, r);
      }},
 };
+
+// What a query of one key finds: a list of infos.
+InfoList answer_to(FakeClient& client, const char* key) {
+    std::string name(key);
+    char* keys[] = {name.data(), nullptr};
+    pmix_query_t one{};
+    one.keys = keys;
+    common::QueryRequest request;
+    request.queries = common::Queries::borrow(&one, 1);
+    const auto reply = client.wait(client.start<Command::query>(request));
+    common::ResultsReply results;
+    InfoList out;
+    if (!reply || common::decode_message(reply->payload, results) != PMIX_SUCCESS || results.infos.size() != 1) {
+        ADD_FAILURE() << key << " has no answer";
+        return out;
+    }
+    for (const pmix_info_t& answer : common::infos_in(results.infos[0].value))
+        for (const pmix_info_t& info : common::infos_in(answer.value)) out.append_all(&info, 1);
+    return out;
+}
 
 }  // namespace
 
@@ -327,6 +354,51 @@ TEST(UpcallIdsTest, EveryUpcall_IdsForged_CarriesTheKernelsOnce) {
         EXPECT_EQ(::geteuid(), number_of(at->second, PMIX_USERID)) << row.entry;
         EXPECT_EQ(::getegid(), number_of(at->second, PMIX_GRPID)) << row.entry;
     }
+}
+
+// What the host has not answered is shown beside what waits in the server, whichever entry it is.
+TEST(UpcallIdsTest, EveryUpcall_HostHoldsIt_IsInTheReport) {
+    Noting::seen.clear();
+    const auto module = Noting::module();
+    server::ServerOptions options;
+    options.module_size = sizeof module;
+    TestServer server(&module, std::move(options));
+    server.job("job", 2, 1);
+    FakeClient client(server, {"job", 0}), observer(server, ProcId());
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_EQ(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
+    EXPECT_EQ(0u, number_of(answer_to(observer, WIREUP_QUERY_COUNTERS), "wireup.cnt.open"));
+    std::multiset<std::string> expected;
+    Noting::holds = true;
+    for (const Row& row : kRows) {
+        if (std::string_view(row.entry) != "application") Noting::seen.erase(row.entry);
+        row.ask(client);
+        EXPECT_TRUE(server.turn_until([&] { return Noting::seen.count(row.entry) != 0; })) << row.entry;
+        const std::string shown = row.shown == nullptr ? row.entry : row.shown;
+        if (!shown.empty()) expected.insert(shown);
+    }
+    Noting::holds = false;
+    std::multiset<std::string> found;
+    for (const pmix_info_t& row : answer_to(observer, WIREUP_QUERY_REPORT)) {
+        const std::string_view kind = common::key_view(row);
+        if (kind != WIREUP_REPORT_REQUEST && kind != WIREUP_REPORT_COLLECTIVE) continue;
+        InfoList fields;
+        for (const pmix_info_t& part : common::infos_in(row.value)) fields.append_all(&part, 1);
+        const std::string operation = fields.find(WIREUP_REPORT_OPERATION)->value.data.string;
+        found.insert(operation);
+        EXPECT_STREQ("host", fields.find(WIREUP_REPORT_WAITS_FOR)->value.data.string) << operation;
+        EXPECT_EQ(PMIX_DOUBLE, fields.find(WIREUP_REPORT_AGE)->value.type) << operation;
+        // Of an operation of several the members are told.
+        const pmix_info_t* requester = fields.find(WIREUP_REPORT_ASKER);
+        EXPECT_EQ(kind == WIREUP_REPORT_REQUEST, requester != nullptr) << operation;
+        // The host is not told whose registration it is: it is the server's.
+        const char* whose = operation == "register_events" ? "test-server" : "job";
+        if (requester != nullptr) {
+            EXPECT_STREQ(whose, requester->value.data.proc->nspace) << operation;
+        }
+    }
+    EXPECT_EQ(expected, found);
+    EXPECT_EQ(expected.size(), number_of(answer_to(observer, WIREUP_QUERY_COUNTERS), "wireup.cnt.open"));
 }
 
 // A collective operation of several users' processes is nobody's in particular.
