@@ -34,6 +34,7 @@
 
 #include "dstore/contribution.h"
 #include "server/namespaces/modex_blob.h"
+#include "support/progress.h"
 #include "support/store_values.h"
 
 namespace {
@@ -49,17 +50,13 @@ constexpr pmix_status_t kPing = -4000;  // an event of ours
 constexpr auto kLimit = std::chrono::seconds(120);
 
 [[noreturn]] void fail(const char* format, ...) {
-    if (::isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+    test::progress_hide();
     va_list args;
     va_start(args, format);
     std::vfprintf(stderr, format, args);
     std::fputc('\n', stderr);
     va_end(args);
     std::_Exit(1);
-}
-// How far it is, on a terminal: a line that is rewritten in place. Empty: it goes.
-void show(const std::string& text) {
-    if (::isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 void must(pmix_status_t status, const char* what) {
     if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) fail("%s: %s", what, PMIx_Error_string(status));
@@ -491,7 +488,7 @@ int run(const Job& job) {
         waiter.join();
         if (status != 0) fail("a client of the second job failed");
     }
-    show({});
+    test::progress_hide();
     std::printf("| %'u | %u | %.1f | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n",
                 job.size(), job.nodes, registered.ms, registered.mib, (f[0] - g_answered_us) / 1e3, store_mib, f[1],
                 f[2], f[3], f[4], death_us, one_by_one[0], one_by_one[1]);
@@ -525,6 +522,8 @@ int main(int argc, char** argv) {
             std::fputs("usage: large_job [NODES [PPN]]\n", stderr);
             return 2;
         }
+        test::progress_say("large_job: " + std::to_string(job.nodes) + " nodes of " + std::to_string(job.ppn) +
+                           " processes");
         return run(job);
     }
     std::puts(
@@ -534,7 +533,6 @@ int main(int argc, char** argv) {
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     std::fflush(stdout);
     for (const uint32_t nodes : {10u, 100u, 1'000u, 10'000u}) {
-        show("large_job: " + std::to_string(nodes) + " nodes of 100 processes");
         if (const int rc = run_apart({nodes, 100}); rc != 0) return rc;
     }
     return 0;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The progress of long runs: a line on a terminal that is gone at the end, and nothing elsewhere. progress.py,
-progress.sh, and tests/engines/root, which uses it, with commands that stand for debootstrap and apt.
+progress.sh, and what uses them: tests/engines/root, with commands that stand for debootstrap and apt, and where they
+are given, large_job (progress.h) and the programs of a build for tests/fault/campaign/run.
 
-usage: progress_check.py"""
+usage: progress_check.py [--large-job FILE] [--campaign BUILD]"""
+import argparse
 import os
 import pty
 import shutil
@@ -13,6 +15,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "engines", "root")
+CAMPAIGN = os.path.join(HERE, "..", "fault", "campaign", "run")
 GONE = "\r\x1b[K"
 
 
@@ -73,7 +76,29 @@ progress_say "last"
 """
 
 
+def long_runs(given):
+    """Real ones, small: a job of six processes on three nodes, and seconds of a campaign."""
+    runs = []
+    if given.large_job:
+        runs.append(([given.large_job, "3", "2"], {}, ["large_job: 3 nodes of 2 processes"]))
+    if given.campaign:
+        # Of what it finds to be wrong fault/campaign is the test, with limits for a run of more than a moment.
+        runs.append(([CAMPAIGN, given.campaign, "--seconds", "3", "--kills", "5", "--jobs", "2", "--launches", "1"],
+                     {"CAMPAIGN_SLACK_KIB": "4194304"},
+                     ["campaign: jobs, 1 s of 3", "campaign: launch 1 of 1, "]))
+    for command, environment, said in runs:
+        for terminal in True, False:
+            status, out, text = run(command, terminal, **environment)
+            check(status == 0 and out.count("\n") >= 1, command, terminal, status, out, text)
+            check(all((GONE + line in text) == terminal for line in said), command, terminal, text)
+            check(left(text) == "" and "\x1b" not in out and (terminal or text == ""), command, terminal, out, text)
+
+
 def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--large-job")
+    arguments.add_argument("--campaign")
+    given = arguments.parse_args()
     for command, first in ([sys.executable, "-c", PYTHON], GONE + "first" + GONE + "xxx"), (["bash", "-c", SHELL, HERE], "first: of the log"):
         status, _, text = run(command, True)
         check(status == 0 and first in text and "last" in text and left(text) == "", command, status, text)
@@ -102,6 +127,7 @@ def main():
             check(text.replace("\r\n", "\n").count("\n") == 1, "one line stays: what is made", text)
     finally:
         shutil.rmtree(folder)
+    long_runs(given)
     print("OK")
 
 
