@@ -7,6 +7,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
 #include "support/fake_kernel.h"
 
 namespace pmix::server::kernel_figures_test {
@@ -184,7 +189,72 @@ TEST(KernelFigures, OfThisMachine) {
     EXPECT_GE(p->virtual_peak.value_or(0), p->resident.value_or(0));
     EXPECT_TRUE(p->command.starts_with(program_invocation_name)) << p->command;
     EXPECT_GT(read_uptime(files).value_or(0), 0);
-    EXPECT_GT(read_node(files).figures[NodeFigures::kLoads].value_or(0), 0);
+    const NodeFigures node = read_node(files);
+    for (size_t i = 0; i < NodeFigures::kCount; ++i) EXPECT_TRUE(node.figures[i]) << i;
+    EXPECT_GT(node.figures[NodeFigures::kLoads].value_or(0), 0);
+    EXPECT_GE(node.figures[NodeFigures::kLoads], node.figures[NodeFigures::kLoads + 1]) << "not all of it is free";
+}
+
+// The numbers of each line of a file, by the name in it. Read apart from the code under test.
+using Lines = std::map<std::string, std::vector<uint64_t>>;
+Lines lines_of(const char* path, size_t before_name) {
+    Lines out;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string name, word;
+        for (size_t i = 0; i <= before_name; ++i) words >> name;
+        if (!name.empty() && name.back() == ':') name.pop_back();
+        std::vector<uint64_t>& numbers = out[name];
+        for (uint64_t n = 0; words >> n;) numbers.push_back(n);
+        if (numbers.size() < 11) out.erase(name);  // a heading
+    }
+    return out;
+}
+
+TEST(KernelFigures, OfThisMachinesDisks) {
+    const KernelFiles files;
+    const Lines before = lines_of("/proc/diskstats", 2);
+    std::vector<std::string> names;
+    for (const auto& [name, numbers] : before) names.push_back(name);
+    if (names.empty()) GTEST_SKIP() << "the kernel shows no disks here";
+    const std::vector<DiskFigures> disks = read_disks(files, names);
+    const Lines after = lines_of("/proc/diskstats", 2);
+    EXPECT_EQ(names.size(), disks.size());
+    constexpr size_t kUnderWay = 8;  // goes down too
+    for (const DiskFigures& disk : disks) {
+        ASSERT_EQ(1u, before.count(disk.name)) << disk.name;
+        if (after.count(disk.name) == 0) continue;
+        for (size_t i = 0; i < DiskFigures::kCount; ++i) {
+            if (i == kUnderWay) continue;
+            EXPECT_LE(before.at(disk.name)[i], disk.figures[i]) << disk.name << ' ' << i;
+            EXPECT_GE(after.at(disk.name)[i], disk.figures[i]) << disk.name << ' ' << i;
+        }
+    }
+    for (const DiskFigures& disk : read_disks(files, {})) {
+        EXPECT_TRUE(std::filesystem::exists("/sys/block/" + disk.name)) << disk.name << " is a part of another";
+        EXPECT_FALSE(disk.name.starts_with("loop") || disk.name.starts_with("ram")) << disk.name;
+    }
+}
+
+TEST(KernelFigures, OfThisMachinesInterfaces) {
+    const KernelFiles files;
+    const Lines before = lines_of("/proc/net/dev", 0);
+    const std::vector<NetFigures> nets = read_nets(files, {});
+    const Lines after = lines_of("/proc/net/dev", 0);
+    ASSERT_EQ(1u, before.count("lo"));
+    EXPECT_EQ(before.size(), nets.size());
+    constexpr size_t kColumns[NetFigures::kCount] = {0, 1, 2, 8, 9, 10};
+    for (const NetFigures& net : nets) {
+        if (before.count(net.name) == 0 || after.count(net.name) == 0) continue;
+        for (size_t i = 0; i < NetFigures::kCount; ++i) {
+            EXPECT_LE(before.at(net.name)[kColumns[i]], net.figures[i]) << net.name << ' ' << i;
+            EXPECT_GE(after.at(net.name)[kColumns[i]], net.figures[i]) << net.name << ' ' << i;
+        }
+    }
+    const std::vector<NetFigures> lo = read_nets(files, {"lo"});
+    ASSERT_EQ(1u, lo.size());
+    EXPECT_EQ("lo", lo[0].name);
 }
 
 }  // namespace
