@@ -98,22 +98,6 @@ class OpenPmixHeldEventsTest : public ::testing::Test {
         registration.codes.codes = {code};
         return registration;
     }
-    // Bytes that the server holds for this user.
-    static uint64_t held(OpenPmixClient& by) {
-        char key[] = WIREUP_QUERY_COUNTERS;
-        char* keys[] = {key, nullptr};
-        pmix_query_t query{};
-        query.keys = keys;
-        openpmix::QueryRequest request;
-        request.queries.elements = common::CArray<pmix_query_t>::copy_of(&query, 1).value();
-        const auto reply = by.ask<openpmix::InfosReply>(request);
-        if (!reply.infos || reply.infos->infos.size() != 1) return 0;
-        for (const pmix_info_t& counter : common::infos_in(reply.infos->infos[0].value))
-            if (std::string_view(counter.key) == "wireup.cnt.held")
-                return common::infos_in(counter.value)[0].value.data.uint64;
-        return 0;
-    }
-
     pmix_server_module_t module_;
     ServerHere server_;
     std::string uri_;
@@ -128,7 +112,7 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
     ASSERT_TRUE(one.hello({"job", 1}));
     ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(kKnown)));
     ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(PMIX_ERR_FAILED_COMM)));
-    const uint64_t before = held(zero);
+    const uint64_t before = held_by_server(zero);
     const uint32_t tag = one.send(handler_of(kWaits));
     auto asked = registered.get_future();
     ASSERT_EQ(std::future_status::ready, asked.wait_for(std::chrono::seconds(60)));
@@ -139,8 +123,8 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
     large.append_string("text", std::string(kEach, 'x'));
     notify.infos.infos = std::move(large);
     for (size_t i = 0; i < kEvents; ++i) ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
-    EXPECT_GT(held(zero), before + kLimit / 2);
-    EXPECT_LE(held(zero), kLimit);
+    EXPECT_GT(held_by_server(zero), before + kLimit / 2);
+    EXPECT_LE(held_by_server(zero), kLimit);
     const auto [done, cbdata] = asked.get();
     done(PMIX_SUCCESS, cbdata);
     EXPECT_EQ(PMIX_SUCCESS, one.receive<openpmix::StatusReply>(tag).status.value);
@@ -158,7 +142,7 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
     }
     EXPECT_GT(told, 5u);
     EXPECT_EQ(kEvents, told + lost);
-    EXPECT_LE(held(zero), before + 1000) << "nothing of it is held any more";
+    EXPECT_LE(held_by_server(zero), before + 1000) << "nothing of it is held any more";
     // The way is free again.
     ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
     EXPECT_EQ(kKnown, one.receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);

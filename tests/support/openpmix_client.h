@@ -12,9 +12,12 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/values/array_value.h"
+#include "common/values/info_view.h"
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
@@ -186,6 +189,22 @@ inline openpmix::GetRequest get_of(const char* nspace, common::Rank rank, const 
     request.rank.value = rank;
     if (key != nullptr) request.key.emplace(openpmix::Text(key));
     return request;
+}
+
+// Bytes that the server holds for this user; 0: it does not say.
+inline uint64_t held_by_server(OpenPmixClient& client) {
+    char key[] = WIREUP_QUERY_COUNTERS;
+    char* keys[] = {key, nullptr};
+    pmix_query_t query{};
+    query.keys = keys;
+    openpmix::QueryRequest request;
+    request.queries.elements = common::CArray<pmix_query_t>::copy_of(&query, 1).value();
+    const auto reply = client.ask<openpmix::InfosReply>(request);
+    if (!reply.infos || reply.infos->infos.size() != 1) return 0;
+    for (const pmix_info_t& counter : common::infos_in(reply.infos->infos[0].value))
+        if (std::string_view(counter.key) == "wireup.cnt.held")
+            return common::infos_in(counter.value)[0].value.data.uint64;
+    return 0;
 }
 
 // The values in a ProcData or JobData's calls, by key.

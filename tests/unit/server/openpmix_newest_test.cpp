@@ -135,22 +135,6 @@ class OpenPmixNewestTest : public ::testing::Test {
             EXPECT_EQ(status, of(ranks[i]).receive<openpmix::StatusReply>(tags[i]).status.value) << ranks[i];
     }
 
-    // Bytes that the server holds for this user.
-    uint64_t held() {
-        char key[] = WIREUP_QUERY_COUNTERS;
-        char* keys[] = {key, nullptr};
-        pmix_query_t query{};
-        query.keys = keys;
-        openpmix::QueryRequest request;
-        request.queries.elements = common::CArray<pmix_query_t>::copy_of(&query, 1).value();
-        const auto reply = of(0).ask<openpmix::InfosReply>(request);
-        if (!reply.infos || reply.infos->infos.size() != 1) return 0;
-        for (const pmix_info_t& counter : common::infos_in(reply.infos->infos[0].value))
-            if (std::string_view(counter.key) == "wireup.cnt.held")
-                return common::infos_in(counter.value)[0].value.data.uint64;
-        return 0;
-    }
-
     static constexpr uint32_t kRanks = 3;
     const ProcList all_{{"job", 0}, {"job", 1}, {"job", 2}};
     pmix_server_module_t module_;
@@ -407,16 +391,16 @@ TEST_F(OpenPmixNewestTest, Invitation_IsChargedToTheUser_UntilItIsOver) {
     ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
     ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0)));
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
-    const uint64_t before = held();
+    const uint64_t before = held_by_server(of(0));
     ASSERT_NE(0u, before);
     ProcList many;
     for (uint32_t rank = 0; rank < 1000; ++rank) many.emplace_back("job", rank);
     auto invitation = invitation_of(many);
     invitation.timeout.value = 1;
     ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
-    EXPECT_GE(held(), before + many.size() * 2 * sizeof(ProcId));
+    EXPECT_GE(held_by_server(of(0)), before + many.size() * 2 * sizeof(ProcId));
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
-    EXPECT_EQ(before, held());
+    EXPECT_EQ(before, held_by_server(of(0)));
 }
 
 // Its number comes from the host, as that of any group.
