@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "common/base/comma_list.h"
 #include "common/base/limits.h"
 #include "openpmix/hello.h"
 
@@ -38,12 +39,9 @@ std::string_view variable(transport::EnvironmentReader read, const char* name) {
 const char* choose_security(std::string_view list) noexcept {
     if (list.empty()) return "native";
     bool none = false;
-    while (!list.empty()) {
-        const size_t end = std::min(list.find(','), list.size());
-        const std::string_view module = list.substr(0, end);
+    for (const std::string_view module : common::CommaList(list)) {
         if (module == "native") return "native";
         none = none || module == "none";
-        list.remove_prefix(std::min(end + 1, list.size()));
     }
     return none ? "none" : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "client/data/get_request.h"
+#include "common/base/comma_list.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "common/values/info_view.h"
@@ -29,16 +30,6 @@ std::optional<uint32_t> number_in(const pmix_value_t& value) noexcept {
 std::string_view text_in(const pmix_value_t& value) noexcept {
     return value.type == PMIX_STRING && value.data.string != nullptr ? std::string_view(value.data.string)
                                                                      : std::string_view();
-}
-
-std::vector<std::string> split(std::string_view list) {
-    std::vector<std::string> names;
-    while (!list.empty()) {
-        const size_t end = std::min(list.find(','), list.size());
-        if (end != 0) names.emplace_back(list.substr(0, end));
-        list.remove_prefix(std::min(end + 1, list.size()));
-    }
-    return names;
 }
 
 class Reading {
@@ -128,7 +119,11 @@ class Reading {
             if (key == PMIX_HOSTNAME) node.name = text_in(info.value);
             if (key == PMIX_NODEID) node.id = number_in(info.value);
             if (key == PMIX_LOCAL_PEERS) node.peers = text_in(info.value);
-            if (key == PMIX_HOSTNAME_ALIASES) node.aliases = split(text_in(info.value));
+            if (key == PMIX_HOSTNAME_ALIASES) {
+                node.aliases.clear();
+                for (const std::string_view alias : common::CommaList(text_in(info.value)))
+                    node.aliases.emplace_back(alias);
+            }
         }
         if (node.name.empty() && !node.id) return PMIX_SUCCESS;
         const auto place = static_cast<uint32_t>(out_.nodes.size());

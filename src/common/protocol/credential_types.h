@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+#include "common/base/comma_list.h"
+
 namespace pmix::common {
 
 inline constexpr std::string_view kNativeCredential = "native";  // the ids that the kernel reports, sent by the server
@@ -17,12 +19,7 @@ class CredentialTypes {
 
     template <class F>
     void for_each(F&& fn) const {
-        for (std::string_view left = list_; !left.empty();) {
-            const size_t comma = left.find(',');
-            const std::string_view name = left.substr(0, comma);
-            if (!name.empty()) fn(name);
-            left = comma == left.npos ? std::string_view() : left.substr(comma + 1);
-        }
+        for (const std::string_view name : CommaList(list_)) fn(name);
     }
     bool has(std::string_view name) const {
         bool found = false;
@@ -30,23 +27,13 @@ class CredentialTypes {
         return found;
     }
     // Empty: none.
-    std::string_view first() const {
-        std::string_view first;
-        for_each([&](std::string_view n) {
-            if (first.empty()) first = n;
-        });
-        return first;
-    }
+    std::string_view first() const { return *CommaList(list_).begin(); }
     // The list from behind that name on.
     CredentialTypes after(std::string_view name) const {
-        std::string_view left = list_;
-        while (!left.empty()) {
-            const size_t comma = left.find(',');
-            const std::string_view n = left.substr(0, comma);
-            left = comma == left.npos ? std::string_view() : left.substr(comma + 1);
-            if (n == name) break;
-        }
-        return CredentialTypes(left);
+        const CommaList list(list_);
+        auto at = list.begin();
+        while (at != list.end() && *at != name) ++at;
+        return CredentialTypes(at.left());
     }
     std::string_view text() const noexcept { return list_; }
 

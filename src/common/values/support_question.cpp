@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/base/comma_list.h"
+
 namespace pmix::common {
 namespace {
 
@@ -11,19 +13,11 @@ constexpr const char* kAttributeKeys[] = {PMIX_CLIENT_ATTRIBUTES, PMIX_SERVER_AT
 constexpr const char* kFunctionKeys[] = {PMIX_CLIENT_FUNCTIONS, PMIX_SERVER_FUNCTIONS, PMIX_HOST_FUNCTIONS,
                                          PMIX_TOOL_FUNCTIONS};
 
-template <class F>
-void for_each_word(std::string_view list, F&& f) {
-    while (!list.empty()) {
-        const size_t comma = std::min(list.find(','), list.size());
-        if (comma != 0) f(list.substr(0, comma));
-        list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-}
-
 void add_function(std::vector<std::string>& functions, std::string_view name) {
     if (name == "all") {
-        for_each_word(supported_functions(level::client | level::server | level::tool),
-                      [&](std::string_view one) { add_function(functions, one); });
+        for (const std::string_view one : CommaList(supported_functions(level::client | level::server | level::tool))) {
+            add_function(functions, one);
+        }
         return;
     }
     if (std::ranges::find(functions, name) == functions.end()) functions.emplace_back(name);
@@ -52,7 +46,7 @@ SupportQuestion SupportQuestion::read(const pmix_query_t& query) {
             const bool attributes = key_view(info) == kAttributeKeys[i];
             if (!attributes && key_view(info) != kFunctionKeys[i]) continue;
             if (info.value.type == PMIX_STRING && info.value.data.string != nullptr && attributes) {
-                for_each_word(info.value.data.string, [&](std::string_view name) { add_function(q.functions, name); });
+                for (const std::string_view name : CommaList(info.value.data.string)) add_function(q.functions, name);
                 q.attributes[i] = any_level = true;
             } else if (truth_of(info.value) != PMIX_BOOL_FALSE) {
                 (attributes ? q.attributes : q.lists)[i] = any_level = true;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "common/base/comma_list.h"
 #include "common/base/log.h"
 
 namespace pmix::server {
@@ -112,10 +113,9 @@ struct Assigned {
 };
 
 void add_list(std::string_view text, std::vector<Assigned>& out) {
-    for (size_t at = 0; at < text.size() && out.size() < kMaxDevices;) {
-        const size_t end = std::min(text.find(',', at), text.size());
-        if (end > at) out.push_back({{text.substr(at, end - at)}});
-        at = end + 1;
+    for (const std::string_view name : common::CommaList(text)) {
+        if (out.size() >= kMaxDevices) return;
+        out.push_back({{name}});
     }
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/comma_list.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/placement/regex2.h"
@@ -190,11 +191,7 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
                 if (view.get(PMIX_LOCAL_PEERS, &text) == PMIX_SUCCESS && !text.empty()) node.peers = text;
                 text = {};
                 if (view.get(PMIX_HOSTNAME_ALIASES, &text) == PMIX_SUCCESS) {
-                    while (!text.empty()) {
-                        size_t comma = text.find(',');
-                        if (comma != 0) node.aliases.emplace_back(text.substr(0, comma));
-                        text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-                    }
+                    for (const std::string_view alias : common::CommaList(text)) node.aliases.emplace_back(alias);
                 }
             } else if (key == PMIX_SESSION_INFO_ARRAY) {
                 if (const pmix_info_t* id = InfoView(sub, nsub).find(PMIX_SESSION_ID)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/control.h"
 
+#include "common/base/comma_list.h"
 #include "common/base/limits.h"
 #include "common/values/info_view.h"
 #include "server/host/required.h"
@@ -35,13 +36,10 @@ std::string without_end(std::string path) {
 // Adds what is between commas. A list may have as many as a message has bytes: what nobody may have is refused before
 // it is kept.
 pmix_status_t add_items(std::string_view list, bool folders, std::vector<std::string>& to) {
-    while (!list.empty()) {
-        const size_t comma = list.find(',');
-        const std::string_view item = list.substr(0, comma);
+    for (const std::string_view item : common::CommaList(list)) {
         if (to.size() >= common::kMaxCleanupsPerProcess) return PMIX_ERR_OUT_OF_RESOURCE;
         if (item.size() >= common::kMaxCleanupPath) return PMIX_ERR_BAD_PARAM;
-        if (!item.empty()) to.push_back(folders ? without_end(std::string(item)) : std::string(item));
-        list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+        to.push_back(folders ? without_end(std::string(item)) : std::string(item));
     }
     return PMIX_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/comma_list.h"
 #include "common/values/array_value.h"
 #include "common/values/support.h"
 #include "server/jobs/launch_env.h"
@@ -25,24 +26,15 @@ namespace {
 // More processes than one node is ever given; each costs its tool three descriptors at most.
 constexpr uint32_t kMaxProcesses = 1u << 16;
 
-template <class Take>
-void for_each_name(std::string_view list, Take&& take) {
-    while (!list.empty()) {
-        const size_t comma = list.find(',');
-        if (comma != 0) take(list.substr(0, comma));
-        list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    }
-}
-
 // All of the hosts that are named have to be this one.
 pmix_status_t check_hosts(InfoView infos, std::string_view hostname) {
     std::string_view list;
     WIREUP_RETURN_IF_ERROR(infos.get(PMIX_HOST, &list));
     bool here = true;
     const std::string_view first = hostname.substr(0, hostname.find('.'));
-    for_each_name(list, [&](std::string_view name) {
+    for (const std::string_view name : common::CommaList(list)) {
         here = here && (name == hostname || name == first || name == "localhost");
-    });
+    }
     return here ? PMIX_SUCCESS : PMIX_ERR_JOB_ALLOC_FAILED;
 }
 
