@@ -18,6 +18,7 @@
 #include "server/services/monitors.h"
 #include "support/fake_host.h"
 #include "support/fake_scheduler.h"
+#include "unit/server/noting_peer.h"
 
 namespace pmix::server {
 
@@ -27,28 +28,6 @@ using common::MonitorRequest;
 using common::ProcId;
 
 inline constexpr pmix_status_t kMonitorCode = PMIX_EXTERNAL_ERR_BASE - 60;
-
-// What was sent to it: statuses of replies, events.
-class MonitoredPeer final : public Peer {
-  public:
-    MonitoredPeer(ProcId id, uint64_t serial, uint32_t uid = ::geteuid())
-        : Peer(PeerKind::client, std::move(id), {uid, uid == ::geteuid() ? ::getegid() : uid, 1}) {
-        set_serial(serial);
-    }
-    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int>) override {
-        const std::shared_ptr<void> held = while_noting ? while_noting() : nullptr;
-        if (header.kind == common::FrameKind::reply) statuses.push_back(header.status);
-        if (header.kind != common::FrameKind::notify) return;
-        common::EventNotify event;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, event));
-        events.push_back(std::move(event));
-    }
-    void close() override {}
-    std::vector<pmix_status_t> statuses;
-    std::vector<common::EventNotify> events;
-    // What it returns is held while it notes something; for tests of a server without memory.
-    std::function<std::shared_ptr<void>()> while_noting;
-};
 
 class MonitorsSetting : public ::testing::Test {
   protected:
@@ -60,7 +39,7 @@ class MonitorsSetting : public ::testing::Test {
           events(observers, host, registry, segments, {"server", 0}, 16),
           blocking_tasks(scheduler),
           monitors(scheduler, host, events, blocking_tasks, registry, peers, {"server", 0}) {
-        peer = std::make_shared<MonitoredPeer>(ProcId("job", 1), 7);
+        peer = std::make_shared<NotingPeer>(ProcId("job", 1), 7);
         events.peer_here(peer);
         common::RegisterEventsRequest listen;
         listen.codes = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT, kMonitorCode};
@@ -134,7 +113,7 @@ class MonitorsSetting : public ::testing::Test {
     BlockingTasks blocking_tasks;
     UsageTargets::Peers peers;
     Monitors monitors;
-    std::shared_ptr<MonitoredPeer> peer;
+    std::shared_ptr<NotingPeer> peer;
     std::string directory, file;
 };
 

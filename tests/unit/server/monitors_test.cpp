@@ -85,7 +85,7 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
         SCOPED_TRACE(able);
         BlockingTasks others(scheduler);
         Monitors watching(scheduler, host, events, others, registry, peers, {"server", 0});
-        auto user = std::make_shared<MonitoredPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
+        auto user = std::make_shared<NotingPeer>(ProcId("job", 2), able ? 9 : 8, kOther);
         events.peer_here(user);
         common::RegisterEventsRequest listen;
         const pmix_status_t code = able ? kCode - 1 : kCode - 2;
@@ -141,7 +141,7 @@ TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
 // A name belongs to the process that gave it. rows: J5
 TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
     ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
-    auto other = std::make_shared<MonitoredPeer>(ProcId("job", 2), 8);
+    auto other = std::make_shared<NotingPeer>(ProcId("job", 2), 8);
     const auto cancel = [&](InfoList what) {
         MonitorRequest request;
         request.infos = std::move(what);

@@ -19,6 +19,7 @@
 #include "server/services/monitors.h"
 #include "support/fake_kernel.h"
 #include "support/fake_scheduler.h"
+#include "unit/server/noting_peer.h"
 
 namespace pmix::server {
 
@@ -29,34 +30,6 @@ using common::ProcId;
 
 inline constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 61;
 
-class NotingPeer final : public Peer {
-  public:
-    NotingPeer(PeerKind kind, ProcId id, uint64_t serial, uint32_t uid, int32_t pid)
-        : Peer(kind, std::move(id), {uid, uid == ::geteuid() ? ::getegid() : uid, pid}) {
-        set_serial(serial);
-    }
-    void send(const common::FrameHeader& header, common::Bytes payload, std::span<const int>) override {
-        const std::shared_ptr<void> held = while_noting ? while_noting() : nullptr;
-        if (header.kind == common::FrameKind::reply) {
-            statuses.push_back(header.status);
-            common::ResultsReply reply;
-            if (!payload.empty()) {
-                EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, reply));
-            }
-            results = reply.infos.take();
-        }
-        if (header.kind != common::FrameKind::notify) return;
-        common::EventNotify event;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, event));
-        events.push_back(std::move(event));
-    }
-    void close() override {}
-    std::vector<pmix_status_t> statuses;
-    InfoList results;
-    std::vector<common::EventNotify> events;
-    // What it returns is held while it notes something; for tests of a server without memory.
-    std::function<std::shared_ptr<void>()> while_noting;
-};
 using PeerPtr = std::shared_ptr<NotingPeer>;
 
 class AnsweringHost final : public Host {
