@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/openpmix/openpmix_channel.h"
 
+#include <algorithm>
 #include <new>
 
 #include "transport/frame_log.h"
@@ -13,7 +14,8 @@ using common::MutexLock;
 
 namespace {
 
-constexpr size_t kFrameMemory = 128;  // beside a frame's bytes, about
+constexpr size_t kFrameMemory = 128;     // beside a frame's bytes, about
+constexpr uint64_t kEvery = UINT64_MAX;  // no frame has this number
 
 size_t memory_of(const common::Frame& frame) noexcept {
     return frame.payload.size() + kFrameMemory;
@@ -23,26 +25,28 @@ size_t memory_of(const common::Frame& frame) noexcept {
 
 // ---- what waits for the server ----
 
-pmix_status_t OpenPmixChannel::Outbox::push(common::Frame&& frame, transport::EventLoop& loop, transport::Task&& task) {
+common::Result<uint64_t> OpenPmixChannel::Outbox::push(common::Frame&& frame) {
     const size_t memory = memory_of(frame);
     MutexLock lock(mutex_);
     if (bytes_ + in_stream_ > 2 * max_queued) return PMIX_ERR_OUT_OF_RESOURCE;
-    // A task without a frame does nothing; a frame without a task would stay. The lock keeps the task from being early.
-    loop.post(std::move(task));
-    frames_.push_back(std::move(frame));
+    frames_.push_back({pushed_ + 1, std::move(frame)});
     bytes_ += memory;
-    return PMIX_SUCCESS;
+    return ++pushed_;
 }
 
-size_t OpenPmixChannel::Outbox::size() const noexcept {
+bool OpenPmixChannel::Outbox::withdraw(uint64_t number) noexcept {
     MutexLock lock(mutex_);
-    return frames_.size();
+    const auto at = std::ranges::find(frames_, number, &Numbered::number);
+    if (at == frames_.end()) return false;
+    bytes_ -= memory_of(at->frame);
+    frames_.erase(at);
+    return true;
 }
 
-std::optional<common::Frame> OpenPmixChannel::Outbox::pop() noexcept {
+std::optional<common::Frame> OpenPmixChannel::Outbox::pop(uint64_t last) noexcept {
     MutexLock lock(mutex_);
-    if (frames_.empty()) return std::nullopt;
-    std::optional<common::Frame> frame(std::move(frames_.front()));
+    if (frames_.empty() || frames_.front().number > last) return std::nullopt;
+    std::optional<common::Frame> frame(std::move(frames_.front().frame));
     frames_.pop_front();
     bytes_ -= memory_of(*frame);
     return frame;
@@ -108,10 +112,20 @@ OpenPmixChannel::~OpenPmixChannel() {
 
 pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload) {
     if (!connected()) return PMIX_ERR_UNREACH;
-    return outbox_->push({header, {payload.begin(), payload.end()}}, loop_, [this, outbox = outbox_] {
-        transport::assert_on_loop();
-        if (outbox->is_open()) translate_pending(1);
-    });
+    const auto outbox = outbox_;
+    auto number = outbox->push({header, {payload.begin(), payload.end()}});
+    if (!number.ok()) return number.status();
+    // The loop takes the frame as soon as it is told, so the outbox is not locked then. What another thread's task may
+    // have taken meanwhile needs no task of its own.
+    try {
+        loop_.post([this, outbox, last = *number] {
+            transport::assert_on_loop();
+            if (outbox->is_open()) translate_pending(last);
+        });
+    } catch (const std::bad_alloc&) {
+        if (outbox->withdraw(*number)) throw;
+    }
+    return PMIX_SUCCESS;
 }
 
 // The loop would wait for itself.
@@ -131,10 +145,10 @@ pmix_status_t OpenPmixChannel::send_and_wait(const FrameHeader& header, Bytes pa
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
 }
 
-void OpenPmixChannel::translate_pending(size_t most) {
+void OpenPmixChannel::translate_pending(uint64_t last) {
     const auto outbox = outbox_;
-    for (; most != 0 && stream_->queued_bytes() <= outbox->max_queued; --most) {
-        const auto frame = outbox->pop();
+    while (stream_->queued_bytes() <= outbox->max_queued) {
+        const auto frame = outbox->pop(last);
         if (!frame) break;
         translate(*frame);
         if (!outbox->is_open()) return;  // the session has closed the channel
@@ -145,7 +159,7 @@ void OpenPmixChannel::translate_pending(size_t most) {
 // The tasks of frames for which the stream had no space are over.
 void OpenPmixChannel::on_drained() {
     transport::assert_on_loop();
-    translate_pending(outbox_->size());
+    translate_pending(kEvery);
 }
 
 void OpenPmixChannel::translate(const common::Frame& frame) {
@@ -173,7 +187,7 @@ void OpenPmixChannel::close() noexcept {
     transport::assert_on_loop();
     closing_ = true;
     try {
-        if (const size_t left = outbox_->size(); left != 0 && outbox_->is_open()) translate_pending(left);
+        if (outbox_->is_open()) translate_pending(kEvery);
     } catch (const std::bad_alloc&) {  // the rest is not sent
     }
     outbox_->end();

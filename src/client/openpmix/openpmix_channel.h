@@ -53,17 +53,19 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
 
         // Any thread.
         bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
-        // Posts the task that takes the frame out, too. PMIX_ERR_OUT_OF_RESOURCE: twice max_queued waits already. May
-        // throw; then the frame is not here.
-        pmix_status_t push(common::Frame&& frame, transport::EventLoop& loop, transport::Task&& task);
+        // The frame's number is that of all frames so far, from one on. PMIX_ERR_OUT_OF_RESOURCE: twice max_queued
+        // waits already. May throw; then the frame is not here.
+        common::Result<uint64_t> push(common::Frame&& frame);
+        // False: it is not here any more, for it has been taken.
+        bool withdraw(uint64_t number) noexcept;
         // The waiter is completed when there is room, or at the end. False: there is room, or it is over.
         bool wait(transport::Waiter& waiter);
         // False: it has been completed.
         bool stop_waiting(transport::Waiter& waiter) noexcept;
 
         // Loop.
-        size_t size() const noexcept;
-        std::optional<common::Frame> pop() noexcept;
+        // The first frame, if its number is at most that one.
+        std::optional<common::Frame> pop(uint64_t last) noexcept;
         // So much is in the stream's queue. Wakes the callers that wait, if there is space again.
         void note_stream(size_t bytes) noexcept;
         // Nothing is taken any more, and nobody waits.
@@ -76,15 +78,20 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
 
         std::atomic<bool> open_{true};
         mutable common::Mutex mutex_;
-        std::deque<common::Frame> frames_ GUARDED_BY(mutex_);
+        struct Numbered {
+            uint64_t number;
+            common::Frame frame;
+        };
+        std::deque<Numbered> frames_ GUARDED_BY(mutex_);
+        uint64_t pushed_ GUARDED_BY(mutex_) = 0;
         size_t bytes_ GUARDED_BY(mutex_) = 0;      // of frames_
         size_t in_stream_ GUARDED_BY(mutex_) = 0;  // as it was last seen
         std::vector<transport::Waiter*> waiters_ GUARDED_BY(mutex_);
     };
     OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued)
         : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)) {}
-    // As many frames as that, while the stream has room.
-    void translate_pending(size_t most) REQUIRES(common::loop_thread);
+    // The frames up to that number, while the stream has room.
+    void translate_pending(uint64_t last) REQUIRES(common::loop_thread);
     void translate(const common::Frame& frame) REQUIRES(common::loop_thread);
 
     // StreamHandler

@@ -111,6 +111,37 @@ TEST_F(OpenPmixChannelTest, Send_ServerDoesNotRead_IsRefusedAtTheBoundAndSentLat
     EXPECT_EQ(PMIX_SUCCESS, commit());
 }
 
+// A thread's task may take what another thread has added, so that the other's finds nothing.
+TEST_F(OpenPmixChannelTest, Send_FromManyThreads_EachFrameOnceAndInItsThreadsOrder) {
+    constexpr size_t kThreads = 4, kFrames = 300;
+    std::vector<std::thread> threads;
+    std::atomic<int> refused{0};
+    for (size_t t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            for (size_t i = 0; i < kFrames; ++i) {
+                common::CommitRequest request;
+                const std::vector<uint8_t> flag = {PMIX_BOOL, 0, 1};
+                const std::string key = "k" + std::to_string(t) + "." + std::to_string(i);
+                request.entries.push_back({PMIX_REMOTE, key, flag});
+                auto payload = common::message_bytes(request);
+                FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(common::Command::commit));
+                header.payload = static_cast<uint32_t>(payload->size());
+                refused += channel->send(header, *payload) != PMIX_SUCCESS;
+            }
+        });
+    }
+    const auto keys = read(kThreads * kFrames);
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(0, refused);
+    ASSERT_EQ(kThreads * kFrames, keys.size());
+    size_t next[kThreads] = {};
+    for (const std::string& key : keys) {
+        const size_t t = static_cast<size_t>(key.at(1) - '0');
+        ASSERT_LT(t, kThreads);
+        EXPECT_EQ("k" + std::to_string(t) + "." + std::to_string(next[t]++), key);
+    }
+}
+
 TEST_F(OpenPmixChannelTest, Wait_ServerDoesNotRead_EndsWithTheDeadline) {
     EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(Deadline::never()));
     fill();
