@@ -130,8 +130,8 @@ TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirN
     RecordProperty("register_ms", registered - defined);
     RecordProperty("small_ms", second - registered);
     EXPECT_LT(second - begin, 40'000);
-#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)
-    // Of processor time, which others on the machine do not lengthen much.
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN) && defined(__OPTIMIZE__)
+    // Of processor time, which others on the machine do not lengthen much; of the library as users have it.
     EXPECT_LT(defined - begin, 1000);
     EXPECT_LT(registered - defined, 1000);
     EXPECT_LT(second - registered, 1000);
