@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "support/fewer_rights.h"
+#include "support/other_users.h"
 #include "unit/server/monitors_setting.h"
 
 namespace pmix::server::monitors_test {
@@ -81,7 +82,7 @@ TEST_F(MonitorsTest, CodeAndRangeAreTheCallers) {
 TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
     constexpr uint32_t kOther = 4242;
     for (bool able : {false, true}) {
-        if (able && ::geteuid() != 0) continue;
+        if (able && !can_be_other_users()) continue;
         SCOPED_TRACE(able);
         BlockingTasks others(scheduler);
         Monitors watching(scheduler, host, events, others, registry, peers, {"server", 0});
