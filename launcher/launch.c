@@ -9,6 +9,7 @@
  * the job is left running. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -102,7 +103,15 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
     if (wdir && chdir(wdir) != 0) child_fails(report, 'd');
     if (cpus && sched_setaffinity(0, sizeof *cpus, cpus) != 0) child_fails(report, 'b');
-    execvpe(app->program ? app->program : app->argv[0], argv, env);
+    const char* program = app->program ? app->program : app->argv[0];
+    execvpe(program, argv, env);
+    if (*program != '\0' && !strchr(program, '/')) {
+        /* Behind the folders of PATH the working directory, as with other launchers. */
+        const int error = errno;
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "./%s", program) < (int)sizeof path) execve(path, argv, env);
+        if (errno == ENOENT) errno = error;
+    }
     child_fails(report, 'x');
 }
 

@@ -150,23 +150,23 @@ static void environment(void) {
     job_ends(nspace, PMIX_SUCCESS);
     CHECK(getenv("TEST_GONE") && !getenv("TEST_SET")); /* the tool's own stays as it is */
 
-    /* A folder by the app or by the job; a program is looked for there, or in its own PATH. */
+    /* A folder by the app or by the job; a program is looked for there, or in its own PATH and then there. */
     in_directory(folder, sizeof folder, "folder");
     CHECK(mkdir(folder, 0700) == 0);
     real = realpath(folder, NULL);
     snprintf(pwd, sizeof pwd, "PWD=%s", real);
     char script[600];
-    snprintf(script, sizeof script, "%s/script", folder);
+    snprintf(script, sizeof script, "%s/own-script", folder);
     FILE* file = fopen(script, "w");
     CHECK(file && fprintf(file, "#!/bin/sh\ntest \"$(pwd -P)\" = \"%s\" && test $TEST_N = 1\n", real) > 0 &&
           fclose(file) == 0);
     CHECK(chmod(script, 0700) == 0);
     char *one[] = {"TEST_N=1", NULL}, *path[] = {"TEST_N=1", "PATH=/nonexistent:.:/bin:/usr/bin", NULL};
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < 4; way++) {
         option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
         if (way == 1) option(PMIX_WDIR, folder, PMIX_STRING);
-        CHECK_OK(spawn_in(way == 1 ? NULL : folder, way == 2 ? path : one, WORDS(way == 2 ? "script" : "./script"), 2,
-                          nspace));
+        CHECK_OK(spawn_in(way == 1 ? NULL : folder, way == 2 ? path : one,
+                          WORDS(way >= 2 ? "own-script" : "./own-script"), 2, nspace));
         job_ends(nspace, PMIX_SUCCESS);
     }
     option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);

@@ -50,7 +50,7 @@ static void when_spawned(pmix_status_t status, pmix_nspace_t nspace, void* cbdat
 /* proves: PMIx_Spawn tool PMIX_NOTIFY_COMPLETION PMIX_NOTIFY_PROC_TERMINATION PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION */
 /* proves: PMIx_Spawn tool PMIX_EVENT_SILENT_TERMINATION PMIX_JOB_RECOVERABLE PMIX_JOB_TIMEOUT */
 static void ends(void) {
-    pmix_nspace_t first, second;
+    pmix_nspace_t unheard, first, second;
     int status, time_limit = 1;
     pid_t own = fork();
     if (own == 0) _exit(7);
@@ -88,8 +88,17 @@ static void ends(void) {
     end = await_notice(PMIX_EVENT_PROC_TERMINATED, second);
     CHECK(end.about.rank == 1 && end.exit_code == 4 && end.term_status == PMIX_ERR_EXIT_NONZERO_TERM);
 
-    /* Not asked for, or not for an end that is as it should be: nothing is heard of it. */
+    /* The end of the job is told unless that is not wanted. */
     CHECK_OK(spawn(WORDS("true"), 1, first));
+    job_ends(first, PMIX_SUCCESS);
+    CHECK(count_notices(PMIX_EVENT_JOB_START, first) == 0 && count_notices(PMIX_EVENT_PROC_TERMINATED, first) == 0);
+    bool no = false;
+    option(PMIX_NOTIFY_COMPLETION, &no, PMIX_BOOL);
+    option(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
+    CHECK_OK(spawn(WORDS("true"), 1, unheard));
+    await_notice(PMIX_EVENT_PROC_TERMINATED, unheard);
+
+    /* Not for an end that is as it should be: nothing is heard of it. */
     option(PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
     option(PMIX_EVENT_SILENT_TERMINATION, &yes, PMIX_BOOL);
     option(PMIX_NOTIFY_PROC_TERMINATION, &yes, PMIX_BOOL);
@@ -101,7 +110,7 @@ static void ends(void) {
     option(PMIX_JOB_TIMEOUT, &time_limit, PMIX_INT);
     CHECK_OK(spawn(WORDS("sleep", "1000"), 2, first));
     job_ends(first, PMIX_ERR_TIMEOUT);
-    CHECK(count_notices(PMIX_EVENT_JOB_END, second) == 0);
+    CHECK(count_notices(PMIX_EVENT_JOB_END, second) == 0 && count_notices(PMIX_EVENT_JOB_END, unheard) == 0);
 
     /* By callback; and with a file of its own that no child inherits. */
     pmix_app_t app;

@@ -69,7 +69,8 @@ pmix_status_t read_options(InfoView infos, LocalJob& job) {
     job.forwarding.out = infos.flag(PMIX_FWD_STDOUT);
     job.forwarding.err = infos.flag(PMIX_FWD_STDERR);
     job.notices.job_events = infos.flag(PMIX_NOTIFY_JOB_EVENTS);
-    job.notices.completion = infos.flag(PMIX_NOTIFY_COMPLETION);
+    // The tool is the launcher: OpenPMIx's tools hear of the end of what they have started without asking.
+    job.notices.completion = infos.find(PMIX_NOTIFY_COMPLETION) == nullptr || infos.flag(PMIX_NOTIFY_COMPLETION);
     job.notices.process_ends = infos.flag(PMIX_NOTIFY_PROC_TERMINATION);
     job.notices.abnormal_ends = infos.flag(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION);
     job.notices.silent_end = infos.flag(PMIX_EVENT_SILENT_TERMINATION);

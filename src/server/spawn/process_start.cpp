@@ -89,13 +89,14 @@ common::Result<std::string> find_program(const std::string& name, const char* pa
         return name;
     }
     pmix_status_t worst = PMIX_ERR_JOB_EXE_NOT_FOUND;
-    std::string_view rest = path == nullptr ? kSystemPath : path;
+    // An empty folder is the working folder, which is the last one too.
+    const std::string folders = std::string(path == nullptr ? kSystemPath : path) + ':';
+    std::string_view rest = folders;
     for (bool more = true; more;) {
         const size_t colon = rest.find(':');
         more = colon != std::string_view::npos;
         std::string file(rest.substr(0, colon));
         rest = more ? rest.substr(colon + 1) : std::string_view();
-        // An empty one is the working folder.
         file += file.empty() ? "./" : "/";
         file += name;
         const int error = look_at(file, folder);

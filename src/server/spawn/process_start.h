@@ -15,8 +15,9 @@
 
 namespace pmix::server {
 
-// The file that a name means, as execvp() finds it: a name with a slash in it is a path, another one is looked for in
-// the folders of `path` (a PATH; null: the system's). Relative ones start at folder, an open directory or AT_FDCWD.
+// The file that a name means, as the launchers of MPI find it: a name with a slash in it is a path, another one is
+// looked for in the folders of `path` (a PATH; null: the system's), and then in the working folder. Relative ones start
+// at folder, an open directory or AT_FDCWD.
 common::Result<std::string> find_program(const std::string& name, const char* path, int folder);
 
 struct StartSpec {

@@ -21,6 +21,7 @@ SAME = [
     (r"0x[0-9a-f]+|\(nil\)", "ADDRESS"),
     (r"\b\d{4}-\d\d-\d\dT[\d:.]+", "TIME"),
     (r"after \d+\.\d+ s\b", "after TIME"),
+    (r" *-?\d+\.\d+ (us|ns/op)\b", r" TIME \1"),
     (r"^(.*Running on host \S+) \(\d+\)$", r"\1 (PID)"),
     (r"\b(?:node1|debian-1\d|sid)\b", "NODE"),  # pmixrun's nodes have names of their own
     (r"\[(JOB@\d+),(\d+)\]", r"[\1:\2]"),  # how 7.0 prints the name of a process

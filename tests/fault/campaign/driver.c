@@ -335,9 +335,11 @@ int main(int argc, char** argv) {
     pthread_t threads[BOARD_JOBS];
     for (int i = 0; i < jobs; i++) tasks[i] = (struct task){i, campaign_seed * 1000 + (unsigned)i};
 
-    /* A tenth first: allocators and tables take the size that the work asks for; then the rest, against that. */
+    /* The large job and a tenth first: allocators and tables take the size that the work asks for; then the rest,
+     * against that. */
     const long long began = board_now_ms(), all_ms = atoll(argv[2]) * 1000;
     kills_wanted = wanted / 10 + 1, end_ms = began + all_ms / 10 + 1000, jobs_least = 2 * jobs;
+    start_large_job();
     run_all(threads, tasks, jobs);
     settle(pids, count, warm, NULL);
     kills_wanted = wanted, end_ms = board_now_ms() + all_ms - all_ms / 10;
