@@ -46,14 +46,15 @@ void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {
     io->directory = any_string(infos, count, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_OUTPUT_TO_DIRECTORY);
     io->file_only = jobio_has_files(io) && any_true(infos, count, PMIX_IOF_FILE_ONLY, PMIX_OUTPUT_NOCOPY);
     io->diagnostics = info_true(infos, count, PMIX_FWD_STDDIAG);
+    io->apart = info_find(infos, count, PMIX_IOF_INHERIT) && !info_true(infos, count, PMIX_IOF_INHERIT);
     io->stdin_to = input_target(infos, count);
 }
 
 /* --- in a frame --------------------------------------------------------------------------------------------------- */
 
 static bool* flag_at(struct job_io* io, size_t i) {
-    bool* const flags[] = {&io->tag,   &io->rank_tag,  &io->timestamp, &io->xml,      &io->raw,
-                           &io->merge, &io->file_only, &io->pattern,   &io->numbered, &io->diagnostics};
+    bool* const flags[] = {&io->tag,       &io->rank_tag, &io->timestamp, &io->xml,         &io->raw,  &io->merge,
+                           &io->file_only, &io->pattern,  &io->numbered,  &io->diagnostics, &io->apart};
     return i < sizeof flags / sizeof *flags ? flags[i] : NULL;
 }
 

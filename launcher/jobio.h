@@ -11,6 +11,10 @@
 
 struct job;
 
+#ifndef PMIX_IOF_INHERIT /* headers before 7.0 */
+#define PMIX_IOF_INHERIT "pmix.iof.inhrt"
+#endif
+
 struct job_io {
     bool tag;             /* lines begin with [JOB,RANK]<STREAM>: */
     bool rank_tag;        /* or with [RANK]<STREAM>: */
@@ -22,6 +26,7 @@ struct job_io {
     bool pattern;         /* `file` has %n for the namespace and %r for the rank in it */
     bool numbered;        /* below `directory`, the job is its number, not its namespace */
     bool diagnostics;     /* its processes have a third output */
+    bool apart;           /* a reader of the output of its parent does not get its output too */
     char* file;           /* FILE.NSPACE.RANK.stdout, or NULL */
     char* directory;      /* DIRECTORY/NSPACE/rank.RANK/stdout, or NULL */
     pmix_rank_t stdin_to; /* whose stdin is a pipe: PMIX_RANK_WILDCARD: all, PMIX_RANK_INVALID: none */

@@ -17,20 +17,36 @@ struct pull {
     struct pull* next;
     int reader; /* the node */
     pmix_iof_channel_t channels;
-    bool copy; /* the head gets it too */
+    bool copy;     /* the head gets it too */
+    bool inherits; /* a tool's: the output of spawned jobs too */
     pmix_proc_t* procs;
     size_t nprocs;
 };
 
 static struct pull* pulls;
 
+enum { MOST_SPAWNERS = 16 }; /* as the library looks at */
+
+/* Does it name the process that has spawned this one's job, or the one that has spawned that, and so on? */
+static bool reads_spawner(const struct pull* pull, const pmix_proc_t* proc) {
+    for (int i = 0; pull->inherits && i < MOST_SPAWNERS; i++) {
+        const struct job* job = job_find(proc->nspace);
+        if (!job || !job->parent.nspace[0] || job->io.apart) return false;
+        proc = &job->parent;
+        if (procs_match(pull->procs, pull->nprocs, proc->nspace, proc->rank)) return true;
+    }
+    return false;
+}
+
 bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[MAX_NODES]) {
     bool redirected = false;
     for (const struct pull* pull = pulls; pull; pull = pull->next) {
         if (!(pull->channels & channel) || !mesh_alive(pull->reader)) continue;
-        if (!procs_match(pull->procs, pull->nprocs, proc->nspace, proc->rank)) continue;
+        const bool named = procs_match(pull->procs, pull->nprocs, proc->nspace, proc->rank);
+        if (!named && !reads_spawner(pull, proc)) continue;
         readers[pull->reader] = true;
-        redirected = redirected || !pull->copy;
+        /* What is inherited comes besides; the server there knows whether the tool is to have it. */
+        redirected = redirected || (named && !pull->copy);
     }
     return redirected;
 }
@@ -46,7 +62,7 @@ static bool same(const struct pull* pull, int reader, pmix_iof_channel_t channel
 }
 
 void on_pull(int from, uint64_t id, struct buffer* body) {
-    bool stop = wire_get_u8(body), copy = wire_get_u8(body);
+    bool stop = wire_get_u8(body), copy = wire_get_u8(body), inherits = wire_get_u8(body);
     pmix_iof_channel_t channels = (pmix_iof_channel_t)wire_get_u32(body);
     size_t count;
     pmix_proc_t* procs = wire_get_procs(body, &count);
@@ -62,7 +78,7 @@ void on_pull(int from, uint64_t id, struct buffer* body) {
         free(procs);
     } else {
         struct pull* pull = xcalloc(1, sizeof *pull);
-        *pull = (struct pull){pulls, from, channels, copy, procs, count};
+        *pull = (struct pull){pulls, from, channels, copy, inherits, procs, count};
         pulls = pull;
     }
     mesh_reply(from, id, PMIX_SUCCESS, NULL);
@@ -125,6 +141,7 @@ pmix_status_t up_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_i
     wanted->procs = memcpy(xcalloc(nprocs, sizeof *procs), procs, nprocs * sizeof *procs);
     wire_put_u8(&wanted->body, wanted->stop);
     wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_IOF_COPY));
+    wire_put_u8(&wanted->body, info_true(directives, ndirs, PMIX_REQUESTOR_IS_TOOL));
     wire_put_u32(&wanted->body, channels);
     wire_put_procs(&wanted->body, procs, nprocs);
     loop_post(run_wanted, wanted);

@@ -180,6 +180,7 @@ static bool offered(const pmix_info_t* info) {
         PMIX_FWD_STDOUT,
         PMIX_FWD_STDERR,
         PMIX_FWD_STDDIAG,
+        PMIX_IOF_INHERIT,
         PMIX_TAG_OUTPUT,
         PMIX_IOF_TAG_OUTPUT,
         PMIX_IOF_TAG_FULLNAME_OUTPUT,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_io: what PMIx_Spawn says about the streams of the new job, and which of its events somebody hears of.
- * usage: spawn_io streams|none|files|shown ATTRIBUTE...|wanted|echo (the last by spawn) */
+ * usage: spawn_io streams|none|inherited|files|shown ATTRIBUTE...|wanted|echo (the last by spawn) */
 #include <errno.h>
 #include <fcntl.h>
 #include <pmix_tool.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "check.h"
 
@@ -57,6 +58,26 @@ static void take(size_t id, pmix_iof_channel_t channel, pmix_proc_t* source, pmi
     if (payload->size) memcpy(heard[channel][source->rank] + *size, payload->bytes, payload->size);
     *size += payload->size;
     if (payload->size == 0 && ++stream_ends == 3 * COPIES) box_signal(&over, PMIX_SUCCESS);
+    pthread_mutex_unlock(&lock);
+}
+
+#ifndef PMIX_IOF_INHERIT /* headers before 7.0 */
+#define PMIX_IOF_INHERIT "pmix.iof.inhrt"
+#endif
+
+static char inherited_text[1024];
+static struct signal_box inherited_ends = SIGNAL_BOX;
+
+static void take_inherited(size_t id, pmix_iof_channel_t channel, pmix_proc_t* source, pmix_byte_object_t* bytes,
+                           pmix_info_t info[], size_t ninfo) {
+    (void)id, (void)info, (void)ninfo;
+    if (strcmp(source->nspace, me.nspace) == 0 || channel != PMIX_FWD_STDOUT_CHANNEL) return;
+    if (!bytes || bytes->size == 0) {
+        box_signal(&inherited_ends, PMIX_SUCCESS);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    strncat(inherited_text, bytes->bytes, bytes->size);
     pthread_mutex_unlock(&lock);
 }
 
@@ -133,6 +154,73 @@ static void none(int argc, char** argv) {
         CHECK_DONE(PMIx_Job_control(&all, 1, &kill, 1, NULL, NULL));
     }
     fence(false);
+    finish();
+}
+
+/* Outputs with "from" in them, and the ends of the streams of spawned processes. */
+static bool has_heard(int lines, int ends) {
+    for (int i = 0; i < 600; i++) {
+        pthread_mutex_lock(&lock);
+        int count = 0;
+        for (const char* at = inherited_text; (at = strstr(at, "from ")); at++) count++;
+        pthread_mutex_unlock(&lock);
+        if (count >= lines && box_count(&inherited_ends) >= ends) return count == lines;
+        usleep(100000);
+    }
+    return false;
+}
+
+/* What a process says itself is for run_clean, too. */
+static void pull_copy(const pmix_proc_t* from) {
+    with_flag(PMIX_IOF_COPY);
+    CHECK(PMIx_IOF_pull(from, 1, infos, ninfos, PMIX_FWD_STDOUT_CHANNEL, take_inherited, NULL, NULL) >= 0);
+    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+}
+
+/* A tool that reads the output of the process which has started it. */
+static void reader(int argc, char** argv) {
+    pmix_proc_t self, spawner;
+    CHECK(argc == 2 && strlen(argv[0]) < sizeof spawner.nspace);
+    CHECK_OK(PMIx_tool_init(&self, NULL, 0));
+    PMIX_LOAD_PROCID(&spawner, argv[0], 0);
+    pull_copy(&spawner);
+    CHECK(close(atoi(argv[1])) == 0); /* it may begin */
+    CHECK(has_heard(COPIES + 1, COPIES + 1));
+    pthread_mutex_lock(&lock);
+    CHECK(strstr(inherited_text, "inherited from 0\n") && strstr(inherited_text, "inherited from 1\n"));
+    CHECK(strstr(inherited_text, "last from 0\n") && !strstr(inherited_text, "apart"));
+    pthread_mutex_unlock(&lock);
+    CHECK_OK(PMIx_tool_finalize());
+}
+
+/* A tool that reads the output of a process gets that of the jobs which it spawns, on each node, unless the spawn has
+ * said no; everybody else has what he had before. A reader that is no tool gets none of it. */
+static void inherited(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_nspace_t nspace = "";
+    const bool no = false;
+    int ready[2], status = 1;
+    char byte, number[16];
+    start();
+    pull_copy(&me);
+    CHECK(pipe(ready) == 0);
+    const pid_t tool = fork();
+    CHECK(tool >= 0);
+    if (tool == 0) {
+        close(ready[0]);
+        snprintf(number, sizeof number, "%d", ready[1]);
+        static const char* const own[] = {"PMIX_NAMESPACE", "PMIX_RANK", NULL};
+        for (int i = 0; own[i]; i++) unsetenv(own[i]);
+        execl(program, program, "reader", me.nspace, number, (char*)NULL);
+        _exit(127);
+    }
+    CHECK(close(ready[1]) == 0 && read(ready[0], &byte, 1) == 0);
+    spawn("sh", "-c", "echo inherited from $PMIX_RANK", COPIES, nspace);
+    with(PMIX_IOF_INHERIT, &no, PMIX_BOOL);
+    spawn("sh", "-c", "echo apart from $PMIX_RANK", COPIES, nspace);
+    spawn("sh", "-c", "sleep 0.3; echo last from $PMIX_RANK", 1, nspace);
+    CHECK(waitpid(tool, &status, 0) == tool && status == 0);
+    CHECK(box_count(&inherited_ends) == 0);
     finish();
 }
 
@@ -331,9 +419,9 @@ static void wanted(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"streams", streams}, {"none", none},     {"files", files},
-                                             {"shown", shown},     {"wanted", wanted}, {"logged", logged},
-                                             {"echo", echo}};
+    static const struct test_case cases[] = {{"streams", streams}, {"none", none},     {"inherited", inherited},
+                                             {"reader", reader},   {"files", files},   {"shown", shown},
+                                             {"wanted", wanted},   {"logged", logged}, {"echo", echo}};
     program = argv[0];
     RUN_CASE(cases);
     return 0;

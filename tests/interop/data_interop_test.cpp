@@ -54,9 +54,11 @@ class Peer {
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, in[0], 0);
         posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-        char path[] = WIREUP_DATA_PEER;
-        char* argv[] = {path, nullptr};
-        if (posix_spawn(&pid_, path, &actions, nullptr, argv, environ) != 0) pid_ = -1;
+        // A release's own, where its root has one.
+        const char* given = ::getenv("WIREUP_DATA_PEER");
+        std::string path = given != nullptr ? given : WIREUP_DATA_PEER;
+        char* argv[] = {path.data(), nullptr};
+        if (posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv, environ) != 0) pid_ = -1;
         posix_spawn_file_actions_destroy(&actions);
         close(in[0]);
         close(out[1]);

@@ -8,6 +8,7 @@
  *   'r'       unpacks the bytes into `capacity` elements and packs the result
  *   'c' 'd'   compresses, decompresses
  */
+#include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 

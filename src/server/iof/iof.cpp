@@ -31,6 +31,13 @@ bool Iof::Pull::wants(const ProcId& source, pmix_iof_channel_t channel) const no
 
 // ---- registrations ----
 
+// What a tool reads it also gets of the jobs that are spawned; a host has to know that to send it here.
+pmix_status_t Iof::append_requester(InfoList& infos, const Peer& peer) {
+    infos.remove(PMIX_REQUESTOR_IS_TOOL);
+    const pmix_status_t rc = append_ids(infos, peer.credentials());
+    return rc == PMIX_SUCCESS && peer.kind() == PeerKind::tool ? infos.append_flag(PMIX_REQUESTOR_IS_TOOL, true) : rc;
+}
+
 void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     const bool own = peer.kind() == PeerKind::self;
     if ((request.channels & PMIX_FWD_STDIN_CHANNEL) != 0) return reply.status(PMIX_ERR_NOT_SUPPORTED);
@@ -52,7 +59,7 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     // The host needs no upcall for a request of its own process.
     if (own) return settle(key, std::move(pull), std::move(reply), PMIX_SUCCESS);
     InfoList infos = request.infos.take();
-    rc = append_ids(infos, peer.credentials());
+    rc = append_requester(infos, peer);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     pull.asked_host = true;
     const common::ProcList procs = pull.procs;
@@ -96,7 +103,7 @@ void Iof::tell_host_end(const Pull& pull) {
     InfoList infos;
     if (infos.append_flag(PMIX_IOF_STOP, true) != PMIX_SUCCESS) return;
     auto peer = pull.peer.lock();
-    if (peer != nullptr && append_ids(infos, peer->credentials()) != PMIX_SUCCESS) return;
+    if (peer != nullptr && append_requester(infos, *peer) != PMIX_SUCCESS) return;
     host_.iof_pull(pull.procs, std::move(infos), pull.channels, [](HostAnswer&) {});
 }
 

@@ -97,6 +97,7 @@ class Iof final : public LifecycleObserver {
     void settle(Key key, Pull pull, Reply reply, pmix_status_t status);
     void pump(Pulls::iterator it);
     void send(Pull& pull, uint64_t reference, IofQueue::Part part);
+    static pmix_status_t append_requester(common::InfoList& infos, const Peer& peer);
     void tell_host_end(const Pull& pull);
 
     Scheduler& scheduler_;
