@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* data: put, commit, fence, get over nodes.
  * usage: data types|scopes|replace|large|many|fresh|uncommitted|own */
+#include <stdatomic.h>
+
 #include "check.h"
 
 static pmix_status_t get(pmix_rank_t rank, const char* key, const char* directive, pmix_value_t** value) {
@@ -265,6 +267,40 @@ static void many(int argc, char** argv) {
     finish();
 }
 
+/* More open requests than a server takes from one process (65,536): all are answered. rows: K33 G4 */
+enum { FLOOD = 70000 };
+static unsigned char flood_answers[FLOOD];
+static atomic_uint flood_wrong;
+static struct signal_box flood_over = SIGNAL_BOX;
+
+static void flood_answer(pmix_status_t status, pmix_value_t* value, void* cbdata) {
+    static unsigned answered; /* the library calls back on one thread */
+    const uint32_t number = (uint32_t)(uintptr_t)cbdata;
+    if (status != PMIX_SUCCESS || value->type != PMIX_UINT32 || value->data.uint32 != number || flood_answers[number]++)
+        flood_wrong++;
+    if (++answered == FLOOD) box_signal(&flood_over, PMIX_SUCCESS);
+}
+
+static void flood(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char key[32];
+    start();
+    const pmix_proc_t other = rank_of_job(1);
+    for (uint32_t i = 0; me.rank == 0 && i < FLOOD; i++) {
+        snprintf(key, sizeof key, "flood.%u", i);
+        CHECK_OK(PMIx_Get_nb(&other, key, NULL, 0, flood_answer, (void*)(uintptr_t)i));
+    }
+    fence(false);
+    for (uint32_t i = 0; me.rank == 1 && i < FLOOD; i++) {
+        snprintf(key, sizeof key, "flood.%u", i);
+        CHECK_OK(put_u32(PMIX_GLOBAL, key, i));
+    }
+    if (me.rank == 1) CHECK_OK(PMIx_Commit());
+    if (me.rank == 0) CHECK(box_wait(&flood_over, 1, 100) && flood_wrong == 0);
+    fence(false);
+    finish();
+}
+
 /* A value that was replaced after it was seen: known by PMIX_GET_REFRESH_CACHE at the latest. rows: K15 K31 */
 /* proves: PMIx_Get PMIX_GET_REFRESH_CACHE */
 static void fresh(int argc, char** argv) {
@@ -369,8 +405,8 @@ static void own(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"types", types}, {"scopes", scopes}, {"replace", replace},         {"large", large},
-        {"many", many},   {"fresh", fresh},   {"uncommitted", uncommitted}, {"own", own},
+        {"types", types}, {"scopes", scopes}, {"replace", replace},         {"large", large}, {"many", many},
+        {"flood", flood}, {"fresh", fresh},   {"uncommitted", uncommitted}, {"own", own},
     };
     RUN_CASE(cases);
     return 0;
