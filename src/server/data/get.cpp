@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Get and direct modex: see get.h. What data of other nodes answers: get_received.cpp.
+// Get and direct modex: see get.h. The upcalls for processes of other nodes: get_upcalls.cpp; what data of other nodes
+// answers: get_received.cpp.
 #include "server/data/get.h"
 
 #include <algorithm>
@@ -24,10 +25,6 @@ using dstore::Key;
 using dstore::Owner;
 
 namespace {
-// Between two tries of a direct modex whose key is not there yet, while its timeout runs.
-constexpr int64_t kFirstPauseMs = 10;
-constexpr int64_t kLongestPauseMs = 500;
-
 // A host that waits for its direct modex hears of it also when its question is dropped on the way for lack of memory.
 struct Promised {
     explicit Promised(Get::Respond to) noexcept : respond(std::move(to)) {}
@@ -227,123 +224,6 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
     one.front().place.set({nullptr, &it->first, one.begin()});
     it->second.questions.splice(it->second.questions.end(), one);
     if (it->second.flight == 0) pull(it->first);
-}
-
-void Get::pull(const PullKey& at) {
-    Pull& p = pulls_[at];
-    p.again.cancel();
-    const uint64_t flight = p.flight = next_++;
-    p.answer_due.reset();
-    auto due = std::make_shared<char>();
-    p.answer_due = due;
-    host_.defer([this, at, flight, due = std::move(due)]() mutable { upcall(at, flight, std::move(due)); });
-}
-
-void Get::recover() {
-    for (auto it = pulls_.begin(); it != pulls_.end();) {
-        const Pull& p = it->second;
-        if (p.flight != 0 ? !p.answer_due.expired() : p.again.is_set()) {
-            ++it;
-            continue;
-        }
-        std::list<Question> over;
-        take(it->second.questions, over);
-        it = pulls_.erase(it);
-        for (Question& q : over) answer(q, PMIX_ERR_NOMEM);
-    }
-}
-
-// What has been read from sockets and posted by the host comes first: the answer may be among it.
-void Get::upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due) {
-    const auto it = pulls_.find(at);
-    if (it == pulls_.end() || it->second.flight != flight) return;
-    if (it->second.questions.empty()) {
-        pulls_.erase(it);
-        return;
-    }
-    for (Question& q : it->second.questions) q.covered = true;
-    common::InfoList infos;
-    common::ByteReader encoded(at.asks);
-    const pmix_status_t rc = common::decode_infos(encoded, &infos);
-    if (rc != PMIX_SUCCESS) {
-        HostAnswer none;
-        none.status = rc;
-        return pulled(at, flight, none);
-    }
-    host_.direct_modex(at.proc, std::move(infos),
-                       [this, at, flight, due = std::move(due)](HostAnswer& answer) { pulled(at, flight, answer); });
-}
-
-void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host) {
-    const ProcId& proc = at.proc;
-    // A namespace that has ended meanwhile is not asked about any more, even if there is another of its name.
-    const auto asked = pulls_.find(at);
-    if (asked == pulls_.end() || asked->second.flight != flight) return;
-    pmix_status_t status = answer_of_host.status;
-    if (common::succeeded(status)) {
-        learn(proc, answer_of_host.data);
-        status = answer_of_host.data.empty() ? PMIX_SUCCESS : ingest(answer_of_host.data, proc.nspace);
-        if (Nspace* nspace = registry_.find(proc.nspace); nspace != nullptr && status == PMIX_SUCCESS)
-            nspace->readers.insert(at.uid);
-        answer_noted();
-        // The host answers a user: what it gives one user's processes it has not given to another's.
-        answer_noted_pulls(at.uid);
-    }
-    auto it = pulls_.find(at);
-    if (it == pulls_.end()) return;
-    Pull& p = it->second;
-    p.flight = 0;
-    Nspace* nspace = registry_.find(proc.nspace);
-    const ModexState state = state_of(answer_of_host.data, proc.nspace, proc.rank);
-    const bool have = nspace != nullptr && nspace->data != nullptr &&
-                      (!common::is_real_rank(proc.rank) || nspace->data->has(proc.rank, at.key) ||
-                       (at.key.empty() && common::succeeded(status)));
-    const bool kept = says_kept(answer_of_host.data, proc.nspace, proc.rank, at.key);
-    bool newcomers = false, patient = false;
-    for (auto q = p.questions.begin(); q != p.questions.end();) {
-        // The host's limit is not this request's; the request's own timer runs.
-        const bool again = status == PMIX_ERR_TIMEOUT && (q->timeout_s > 0 || !q->covered);
-        if (!common::succeeded(status) && !again) {
-            answer(*q, status);
-        } else if (have && !again) {
-            answer_found(*q, *nspace);
-        } else if (kept) {
-            answer(*q, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
-        } else if (!q->covered) {
-            // Asked while the answer was on its way: it may be older than what this one is about.
-            newcomers = true;
-            ++q;
-            continue;
-        } else if (state != ModexState::over && (q->patient() || state == ModexState::not_yet)) {
-            patient = true;
-            ++q;
-            continue;
-        } else {
-            answer(*q, PMIX_ERR_NOT_FOUND);
-        }
-        q = p.questions.erase(q);
-    }
-    if (p.questions.empty()) {
-        pulls_.erase(it);
-    } else if (newcomers) {
-        pull(at);
-    } else if (patient) {
-        p.pause_ms = std::min(std::max(kFirstPauseMs, p.pause_ms * 2), kLongestPauseMs);
-        p.again = Timer(scheduler_, p.pause_ms, [this, again = &it->first] {
-            auto entry = pulls_.find(*again);
-            if (entry != pulls_.end() && entry->second.flight == 0) pull(entry->first);
-        });
-    }
-}
-
-// Of a job that this server's host has not registered; what the host says here is worth more.
-void Get::learn(const ProcId& proc, Bytes blob) {
-    const Nspace* known = registry_.find(proc.nspace);
-    if (proc.rank != PMIX_RANK_WILDCARD || (known != nullptr && known->data != nullptr)) return;
-    auto job = described_job(blob, proc.nspace);
-    if (!job.ok()) return;
-    registry_.obtain_remote(proc.nspace);
-    observers_.notify(&LifecycleObserver::job_received, *job);
 }
 
 void Get::expire_pending(const Awaited& what, uint64_t id) {

@@ -4,10 +4,10 @@
 //
 // Loop thread only. Two tables: `pending_`, requests for processes of this node, waiting for a commit, by process and
 // by the key that they wait for; `pulls_`, requests for other nodes, one upcall at a time for each process and distinct
-// set of attributes (the key and the identity of the requester are among them), and none if the data comes before it is
-// made. A commit, and data of other nodes, looks only at requests that its keys can answer. Both are swept
-// when the process, its namespace, the requester or the server goes, so every request ends. Both tables are ordered by
-// their keys themselves: no choice of keys makes a search in them slow, as equal hashes would.
+// set of attributes (the key and the identity of the requester are among them), kMostUpcalls for one process, and none
+// if the data comes before it is made. A commit, and data of other nodes, looks only at requests that its keys can
+// answer. Both are swept when the process, its namespace, the requester or the server goes, so every request ends. Both
+// tables are ordered by their keys themselves: no choice of keys makes a search in them slow, as equal hashes would.
 //
 // Wherever the process runs, the answer is the same. A request without a limit of time waits until the process has
 // committed something: a key that is then missing is not found, and a new request asks again. With a limit, or in
@@ -48,6 +48,9 @@ namespace pmix::server {
 
 // Longer than the limits of hosts that have one of their own (Slurm: 300 s), which stay in force so.
 inline constexpr int64_t kModexHoldMs = 600'000;
+// Of one user for one process; where no answer comes, one more after each kMoreMs.
+inline constexpr size_t kMostUpcalls = 8;
+inline constexpr int64_t kMoreMs = 100;
 
 class Get final : public LifecycleObserver {
   public:
@@ -182,8 +185,54 @@ class Get final : public LifecycleObserver {
             return std::lexicographical_compare(a.asks.begin(), a.asks.end(), b.asks.begin(), b.asks.end());
         }
     };
+    // The upcalls for one process and user that are open, and those that wait until one has been answered: each answer
+    // brings all that the process has put, and so may answer all of them.
+    struct Lane;
+    using LaneKey = std::pair<common::ProcId, uid_t>;
+    using Lanes = std::map<LaneKey, Lane>;
+    struct Lane {
+        size_t open = 0;
+        std::list<const PullKey*> waiting;
+        Timer more;
+    };
+    // A Pull's place there.
+    class InLane {
+      public:
+        InLane() noexcept = default;
+        InLane(Lanes& lanes, Lanes::iterator lane) noexcept : lanes_(&lanes), lane_(lane) {}
+        InLane(Lanes& lanes, Lanes::iterator lane, std::list<const PullKey*>::iterator at) noexcept
+            : lanes_(&lanes), lane_(lane), at_(at), waits_(true) {}
+        InLane(InLane&& o) noexcept
+            : lanes_(std::exchange(o.lanes_, nullptr)), lane_(o.lane_), at_(o.at_), waits_(o.waits_) {}
+        InLane& operator=(InLane&& o) noexcept {
+            if (this == &o) return *this;
+            leave();
+            lanes_ = std::exchange(o.lanes_, nullptr);
+            lane_ = o.lane_;
+            at_ = o.at_;
+            waits_ = o.waits_;
+            return *this;
+        }
+        ~InLane() { leave(); }
+        bool is_in() const noexcept { return lanes_ != nullptr; }
+        bool waits() const noexcept { return lanes_ != nullptr && waits_; }
+        // One that waits is open from here on.
+        void begin() noexcept {
+            ++lane_->second.open;
+            lane_->second.waiting.erase(at_);
+            waits_ = false;
+        }
+        void leave() noexcept;
+
+      private:
+        Lanes* lanes_ = nullptr;
+        Lanes::iterator lane_{};
+        std::list<const PullKey*>::iterator at_{};
+        bool waits_ = false;
+    };
     struct Pull {
         std::list<Question> questions;
+        InLane lane;
         std::weak_ptr<const void> answer_due;  // expired, with a flight: the host's answer was lost
         uint64_t flight = 0;                   // the number of the present upcall; answers to earlier ones are ignored
         int64_t pause_ms = 0;
@@ -226,7 +275,13 @@ class Get final : public LifecycleObserver {
         return at.proc == proc && !at.refresh && at.key == key;
     }
     void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
+    // Makes the upcall, or leaves it for later. pulls_ has the key.
     void pull(const PullKey& at);
+    InLane enter_lane(const PullKey& at);
+    void let_more_in_later(Lanes::iterator lane);
+    void let_in(const LaneKey& which);
+    void start_first(Lane& lane);
+    void start(const PullKey& at, Pull& p);
     void upcall(const PullKey& at, uint64_t flight, std::shared_ptr<const void> due);
     void pulled(const PullKey& at, uint64_t flight, HostAnswer& answer);
     void add_pending(Awaited&& what, Question&& question, int64_t limit_ms);
@@ -257,6 +312,7 @@ class Get final : public LifecycleObserver {
     std::set<Awaited, ByAwaited> noted_;
     // Likewise, keys of one process.
     std::set<std::pair<common::ProcId, std::string>> noted_pulls_;
+    Lanes lanes_;  // outlive the upcalls
     Pulls pulls_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;

@@ -277,8 +277,8 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
         s.server.run_once();  // more would not fit into the socket
     }
     auto& get = s.server.parts().get;
-    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == kPending; }));
-    ASSERT_EQ(kPending, get.waiting());
+    ASSERT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending; }));
+    ASSERT_LE(server::kMostUpcalls, s.host.count("direct_modex"));
     std::string key;
     uint64_t generation = 0;
     s.host.data = [&](const Seen&) { return blob_of(2, key, "far", ++generation); };
@@ -289,8 +289,9 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
     }
     EXPECT_EQ(before, get.examined()) << "by fences";
     // The answers to the upcalls, which were made before: each lacks the key that it was made for.
+    const size_t upcalls = s.host.count("direct_modex");
     s.host.answer_waiting();
-    EXPECT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2 * kPending; }));
+    EXPECT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") >= 2 * upcalls; }));
     EXPECT_EQ(before, get.examined()) << "by direct modex";
     EXPECT_EQ(kPending, get.waiting());
     key = "awaited7";
