@@ -65,7 +65,9 @@ class OpenPmixNoMemory : public ::testing::Test {
     void SetUp() override {
         if (!kFailingMemory) GTEST_SKIP() << "a sanitizer has the memory";
     }
-    const openpmix::Traits traits_ = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
+    template <class M>
+    void ask(common::Command command, const M& request);
+    openpmix::Traits traits_ = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
 };
 
 TEST_F(OpenPmixNoMemory, StreamEnds_IsToldOnce) {
@@ -186,8 +188,10 @@ TEST_F(OpenPmixNoMemory, MessageWithoutMemoryForItsRest_NothingFollowsIt) {
     stream.reset();
 }
 
-TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
-    with_failures([this] {
+// A request with an answer, each allocation of which fails once.
+template <class M>
+void OpenPmixNoMemory::ask(common::Command command, const M& request) {
+    with_failures([&] {
         End handler;
         ManualLoop here;
         auto [ours, theirs] = socket_pair();
@@ -198,10 +202,8 @@ TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
                                                                std::make_unique<client::Shadow>(traits_, "here"),
                                                                common::ProcId("job", 0), traits_, handler));
         }
-        common::LookupRequest request;
-        request.keys = {"key"};
         auto payload = common::message_bytes(request);
-        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::lookup), 1);
+        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(command), 1);
         header.payload = static_cast<uint32_t>(payload->size());
         bool taken = false;
         FailingMemory::resume();
@@ -219,6 +221,22 @@ TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
         transport::LoopRole role(*here.loop);
         channel.reset();
     });
+}
+
+TEST_F(OpenPmixNoMemory, Request_IsAnsweredSentOrEnds) {
+    common::LookupRequest request;
+    request.keys = {"key"};
+    ask(common::Command::lookup, request);
+}
+
+TEST_F(OpenPmixNoMemory, Invitation_IsAnsweredSentOrEnds) {
+    common::GroupRequest request;
+    request.call = common::GroupCall::invite;
+    request.name = "group";
+    for (common::Rank rank = 0; rank < 4; ++rank) request.procs.emplace_back("job", rank);
+    ask(common::Command::group, request);
+    traits_ = *openpmix::traits_of("7.0.0rc1", "v61", openpmix::kNotDescribed);
+    ask(common::Command::group, request);
 }
 
 // Nobody waits for it: what is lost must not stay unnoticed.
