@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fence of many listed processes costs a server's loop, for each local process that calls it.
+// What a fence, and a group, of many listed processes costs a server's loop, for each local process that calls it.
 //
 // lists_bench [ranks [local]]: a job of 100,000, of which 32 are here. One line for each way of naming the
 // participants: microseconds of the loop's processor time for each local process, and of the whole fence with the
@@ -32,18 +32,19 @@ struct Cost {
     double each_us, whole_us;
 };
 
-Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& clients,
-                const common::FenceRequest& request) {
-    const auto payload = common::message_bytes(request).value();
+// payload: of a round, which may have a name of its own.
+template <class F>
+Cost cost_of(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& clients, Command command, F&& payload_of) {
     const size_t n = clients.size();
     Cost best{1e12, 1e12};
     for (uint32_t round = 0; round < 7; ++round) {
+        const std::vector<uint8_t> payload = payload_of(round);
         const auto send = [&](size_t from, size_t to) {
             std::thread writer([&, from, to] {
                 for (size_t i = from; i < to; ++i)
-                    write_all(clients[i]->fd(), frame_bytes(common::FrameHeader::request(
-                                                                static_cast<uint16_t>(Command::fence), 1000 + round),
-                                                            payload));
+                    write_all(clients[i]->fd(),
+                              frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(command), 1000 + round),
+                                          payload));
             });
             std::atomic<bool> written{false};
             std::thread joiner([&] {
@@ -69,6 +70,12 @@ Cost fence_cost(TestServer& server, std::vector<std::unique_ptr<FakeClient>>& cl
 pmix_status_t answer_at_once(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, char* data, size_t,
                              pmix_modex_cbfunc_t done, void* cbdata) {
     std::free(data);
+    done(PMIX_SUCCESS, nullptr, 0, cbdata, nullptr, nullptr);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t form_at_once(pmix_group_operation_t, char*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
+                           pmix_info_cbfunc_t done, void* cbdata) {
     done(PMIX_SUCCESS, nullptr, 0, cbdata, nullptr, nullptr);
     return PMIX_SUCCESS;
 }
@@ -126,6 +133,7 @@ int main(int argc, char** argv) {
     FakeHost host;
     auto module = host.module();
     module.fence_nb = &answer_at_once;
+    module.group = &form_at_once;
     TestServer server(&module);
     server.job("job", (ranks + local - 1) / local, local);
     std::vector<std::unique_ptr<FakeClient>> clients;
@@ -147,7 +155,8 @@ int main(int argc, char** argv) {
     bits.ranges = unsorted.ranges;
     common::use_bits(bits.ranges);
     const auto measure = [&](const char* what, const common::FenceRequest& request) {
-        const Cost cost = fence_cost(server, clients, request);
+        const Cost cost =
+            cost_of(server, clients, Command::fence, [&](uint32_t) { return common::message_bytes(request).value(); });
         std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n",
                     what, cost.each_us, local, cost.whole_us, common::message_bytes(request).value().size());
     };
@@ -157,6 +166,18 @@ int main(int argc, char** argv) {
     measure("every second rank, descending", unsorted);
     measure("every second rank, as bits", bits);
     measure("all ranks in order, as a list", list);
+    const auto measure_group = [&](const char* what, const common::ProcList& procs) {
+        common::GroupRequest request;
+        request.procs = procs;
+        const Cost cost = cost_of(server, clients, Command::group, [&](uint32_t round) {
+            request.name = what + std::to_string(round);
+            return common::message_bytes(request).value();
+        });
+        std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n",
+                    what, cost.each_us, local, cost.whole_us, common::message_bytes(request).value().size());
+    };
+    measure_group("group, wildcard", whole.procs);
+    measure_group("group, all ranks as a list", list.procs);
     std::printf("every second rank as ranges, part by part:\n");
     time_parts(scattered);
     std::printf("every second rank as bits, part by part:\n");
