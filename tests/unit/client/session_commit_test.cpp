@@ -237,6 +237,15 @@ TEST_F(CommitTest, Commit_AfterRefusalOfValuesThatWereReplacedSince_TellsTheServ
     EXPECT_EQ(server.values["a"], "2");
 }
 
+// rows: F1
+TEST_F(CommitTest, Fence_OfThisAndAnotherProcess_IsUpToTheServer) {
+    const common::ProcId self = session->self(), other(self.nspace, self.rank + 1);
+    const pmix_proc_t both[] = {self.to_c(), other.to_c()};
+    fence_status = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(fence(*session, both, 2, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_EQ(fence(*session, both, 1, nullptr, 0), PMIX_SUCCESS) << "alone there is nobody to wait for";
+}
+
 // rows: K8 F1
 TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
     const pmix_proc_t self = session->self().to_c();

@@ -202,6 +202,8 @@ TEST(Placement, AnswersAreThoseOfTheMap) {
         const NodeAlias aliases[] = {{0, "first"}, {map.nnodes() - 1, "last.domain"}};
         const AppRange apps[] = {{0, 2}, {2, 1}, {3, map.rank_limit() - 3}};
         ASSERT_EQ(w->set_placement({&map, nodes, ids, aliases, apps}), PMIX_SUCCESS);
+        const NodeAlias of_no_node[] = {{map.nnodes(), "beyond"}};
+        EXPECT_EQ(make_writer()->set_placement({&map, nodes, ids, of_no_node, apps}), PMIX_ERR_BAD_PARAM);
         EXPECT_EQ(r->nodes(), map.nnodes());
         for (uint32_t k = 0; k < map.rank_limit() + 3; ++k) {
             const uint32_t node = map.node_of(k);
