@@ -41,6 +41,12 @@ bool is_map(std::string_view key) noexcept {
     return key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW || key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW;
 }
 
+// For this server alone, and newer than some clients, which end their spawn over a key of the Standard's that they do
+// not know (4.2.2: PMIX_ERR_BAD_PARAM).
+bool is_for_the_server(std::string_view key) noexcept {
+    return key == PMIX_IOF_INHERIT;
+}
+
 // Decodes a value that may be told. PMIX_ERR_NOT_SUPPORTED: it may not.
 Result<Value> readable(std::string_view key, Bytes encoded, const Traits& traits) {
     if (dstore::is_deleted(encoded) || dstore::is_stored_qualified(key, encoded)) return PMIX_ERR_NOT_SUPPORTED;
@@ -95,7 +101,7 @@ pmix_status_t append_all(InfoList& infos, const dstore::Reader& reader, Owner ow
 
 pmix_status_t write_job_keys(Writer& out, const dstore::Reader& reader) {
     const pmix_status_t rc = reader.for_each(Owner::job(), [&](std::string_view key, const Found& found) {
-        if (!is_map(key) && !belongs_to_a_level(key)) out.add(key, found.bytes());
+        if (!is_map(key) && !belongs_to_a_level(key) && !is_for_the_server(key)) out.add(key, found.bytes());
     });
     return rc == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : rc;
 }

@@ -296,6 +296,24 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
     EXPECT_EQ(77u, ended.context);
 }
 
+TEST_P(OpenPmixInvitations, Join_GroupOfTheNameByAnother_WaitsOn) {
+    init();
+    Ended first, second;
+    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, first));
+    await_request();
+    EXPECT_EQ(PMIX_SUCCESS, join_nb(2, second));
+    await_request();
+    at_the_fence([this] { tell_formed(1); });
+    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_EQ(PMIX_SUCCESS, first.wait());
+    at_the_fence({});
+    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_FALSE(second.is_done());
+    at_the_fence([this] { tell_formed(2); });
+    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_EQ(PMIX_SUCCESS, second.wait());
+}
+
 // Any process may raise the events of groups, and name any process in them.
 TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
     server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
@@ -316,11 +334,13 @@ TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
         });
         // A name of a namespace.
         tell_formed(1, "job");
-        // One that is said to have left, by another.
-        tell(PMIX_GROUP_LEFT, 2, [](InfoList& infos) {
-            const pmix_proc_t who = proc(1);
-            infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
-        });
+        // One that is said to have left, by another, and by another member.
+        for (const common::Rank liar : {2u, 1u}) {
+            tell(PMIX_GROUP_LEFT, liar, [liar](InfoList& infos) {
+                const pmix_proc_t who = proc(liar - 1);
+                infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC);
+            });
+        }
     });
     EXPECT_EQ(PMIX_SUCCESS, fence());
     EXPECT_EQ(PMIX_SUCCESS, ended.wait());

@@ -35,6 +35,7 @@ class OpenPmixServingTest : public ::testing::Test {
         infos.append_number<uint32_t>(PMIX_NODE_SIZE, 2, PMIX_UINT32);
         infos.append_flag(PMIX_NODE_OVERSUBSCRIBED, true);
         infos.append_string(PMIX_PSET_NAME, "set");
+        infos.append_flag(PMIX_IOF_INHERIT, false);
         const pmix_proc_t parent = ProcId("parent", 3).to_c();
         infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
         char* regex = nullptr;
@@ -96,6 +97,7 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     for (const char* key : {PMIX_LOCAL_PEERS, PMIX_NODE_SIZE, PMIX_NODE_OVERSUBSCRIBED, PMIX_PSET_NAME})
         EXPECT_EQ(0u, values.count(key)) << key;
     EXPECT_EQ(0u, values.count(PMIX_NODE_MAP));
+    EXPECT_EQ(0u, values.count(PMIX_IOF_INHERIT)) << "4.2.2 does not know it, and refuses all";
     ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
     const common::InfoView node = common::infos_in(values[PMIX_NODE_INFO_ARRAY].get());
     std::string_view name, peers;
