@@ -220,8 +220,8 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
         bool yes = true;
         add(&infos, PMIX_SPAWNED, &yes, PMIX_BOOL);
         add(&infos, PMIX_PARENT_ID, &job->parent, PMIX_PROC);
-        const bool inherits = !job->io.apart;
-        add(&infos, PMIX_IOF_INHERIT, &inherits, PMIX_BOOL);
+        const bool no = false; /* yes is what the library takes for granted */
+        if (job->io.apart) add(&infos, PMIX_IOF_INHERIT, &no, PMIX_BOOL);
     }
     add_directories(&infos, job);
     add_session(&infos, job);

@@ -2,6 +2,8 @@
 /* data_sizes: more data than a frame, a queue or a file may have.
  * usage: data_sizes staged|hurried|refused */
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -63,34 +65,51 @@ static void staged(int argc, char** argv) {
     finish();
 }
 
-/* Commits of 640 MiB, which a server that stands still for a second does not read: what may wait for it is 512. Nobody
- * is
+enum { HURRIED = 80, PER_COMMIT = 8 };
+
+/* Stops the server until the rank has made no commit for a second, which it must have begun to wait for by then. */
+static _Noreturn void hold_up(pid_t server, atomic_int* commits) {
+    const struct timespec tenth = {0, 100000000};
+    int still = 0, seen = 0;
+    if (kill(server, SIGSTOP) != 0) _exit(1);
+    *commits = 0;
+    while (still < 10 && seen < HURRIED / PER_COMMIT) {
+        nanosleep(&tenth, NULL);
+        const int now = *commits;
+        still = now == seen ? still + 1 : 0;
+        seen = now;
+    }
+    if (kill(server, SIGCONT) != 0) _exit(2);
+    _exit(seen < HURRIED / PER_COMMIT ? 0 : 3);
+}
+
+/* Commits of 640 MiB, which a stopped server does not read: what may wait for it is 512. The rank waits, nobody is
  * disconnected, and nothing is lost. rows: K5 K8 */
 static void hurried(int argc, char** argv) {
-    enum { VALUES = 80, PER_COMMIT = 8 };
     (void)argc, (void)argv;
     int status;
+    atomic_int* commits = mmap(NULL, sizeof *commits, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(commits != MAP_FAILED);
+    *commits = -1;
     begin();
     if (me.rank == 0) {
         const pid_t server = getppid();
         const pid_t helper = fork();
         CHECK(helper >= 0);
-        if (helper == 0) {
-            const struct timespec second = {1, 0};
-            kill(server, SIGSTOP);
-            nanosleep(&second, NULL);
-            _exit(kill(server, SIGCONT) == 0 ? 0 : 1);
-        }
-        for (uint32_t i = 0; i < VALUES; i++) {
+        if (helper == 0) hold_up(server, commits);
+        while (*commits < 0) usleep(1000);
+        for (uint32_t i = 0; i < HURRIED; i++) {
             put_value("hurried", i);
-            if (i % PER_COMMIT == PER_COMMIT - 1) CHECK_OK(PMIx_Commit());
+            if (i % PER_COMMIT != PER_COMMIT - 1) continue;
+            CHECK_OK(PMIx_Commit());
+            ++*commits;
         }
         CHECK(waitpid(helper, &status, 0) == helper && status == 0);
     }
     fence(false);
     if (me.rank == 1) {
-        for (uint32_t i = 0; i < VALUES; i += VALUES / 4 - 1) check_value("hurried", i);
-        check_value("hurried", VALUES - 1);
+        for (uint32_t i = 0; i < HURRIED; i += HURRIED / 4 - 1) check_value("hurried", i);
+        check_value("hurried", HURRIED - 1);
     }
     fence(false);
     free(bytes);
@@ -101,16 +120,16 @@ static void hurried(int argc, char** argv) {
  * the
  * rank is told by a later call, and a process that waits for what was in it is answered. rows: K5 K8 */
 static void refused(int argc, char** argv) {
-    enum { COMMITS = 3, PER_COMMIT = 30 };
+    enum { COMMITS = 3, PER_REFUSED = 30 };
     (void)argc, (void)argv;
     pmix_value_t* got = NULL;
     begin();
     fence(false);
     if (me.rank == 0) {
         bool told = false;
-        for (uint32_t i = 0; i < COMMITS * PER_COMMIT; i++) {
+        for (uint32_t i = 0; i < COMMITS * PER_REFUSED; i++) {
             put_value("refused", i);
-            if (i % PER_COMMIT == PER_COMMIT - 1) told = PMIx_Commit() != PMIX_SUCCESS || told;
+            if (i % PER_REFUSED == PER_REFUSED - 1) told = PMIx_Commit() != PMIX_SUCCESS || told;
         }
         told = PMIx_Get(&me, "refused.nothing", NULL, 0, &got) != PMIX_ERR_NOT_FOUND || told;
         told = PMIx_Commit() != PMIX_SUCCESS || told;
