@@ -166,9 +166,11 @@ int main(int argc, char** argv) {
     measure("every second rank, descending", unsorted);
     measure("every second rank, as bits", bits);
     measure("all ranks in order, as a list", list);
-    const auto measure_group = [&](const char* what, const common::ProcList& procs) {
+    const auto measure_group = [&](const char* what, const common::ProcList& procs,
+                                   const common::RangeList& as_ranges) {
         common::GroupRequest request;
         request.procs = procs;
+        request.ranges = as_ranges;
         const Cost cost = cost_of(server, clients, Command::group, [&](uint32_t round) {
             request.name = what + std::to_string(round);
             return common::message_bytes(request).value();
@@ -176,8 +178,9 @@ int main(int argc, char** argv) {
         std::printf("%-38s %9.1f us for each of %u processes, %9.1f us in all with the upcall, frame of %zu bytes\n",
                     what, cost.each_us, local, cost.whole_us, common::message_bytes(request).value().size());
     };
-    measure_group("group, wildcard", whole.procs);
-    measure_group("group, all ranks as a list", list.procs);
+    measure_group("group, wildcard", whole.procs, {});
+    measure_group("group, all ranks as ranges", {}, ranges.ranges);
+    measure_group("group, all ranks as a list", list.procs, {});
     std::printf("every second rank as ranges, part by part:\n");
     time_parts(scattered);
     std::printf("every second rank as bits, part by part:\n");

@@ -216,6 +216,11 @@ TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
     expect_bounded("group under construction", [&](size_t i) {
         return evil->start<Command::group>(construct("g" + std::to_string(i), another_set(i)));
     });
+    expect_bounded("group under construction, its members as ranges", [&](size_t i) {
+        common::GroupRequest request = construct("g" + std::to_string(i), {});
+        request.ranges = {{"evil", {0, 100}}};
+        return evil->start<Command::group>(request);
+    });
     expect_bounded("group", [&](size_t i) {
         return evil->start<Command::group>(construct("g" + std::to_string(i), {{"evil", 0}}));
     });

@@ -47,8 +47,8 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     return p;
 }
 
-common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
-                                           const pmix_info_t infos[], size_t ninfos) {
+common::Result<Prepared> prepare_construct(const Session& session, const char* name, const pmix_proc_t procs[],
+                                           size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
     // No processes: the caller is a member that a leader adds (PMIX_GROUP_ADD_MEMBERS).
@@ -56,7 +56,7 @@ common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t p
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list.status();
-    p->request.procs = std::move(list).value();
+    name_members(std::move(list).value(), session, p->request);
     return p;
 }
 
@@ -127,7 +127,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
                                   GroupDone done) {
     auto p = prepare(GroupCall::construct, name.c_str(), infos, ninfos);
     if (!p) return p.status();
-    p->request.procs = std::move(members);
+    name_members(std::move(members), session, p->request);
     if (inviter != nullptr) {
         InfoList who;
         const pmix_proc_t proc = inviter->to_c();
@@ -148,7 +148,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
 
 pmix_status_t group_construct(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
@@ -165,7 +165,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
 pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,

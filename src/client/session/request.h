@@ -32,12 +32,20 @@ inline common::Result<common::ProcList> checked_procs(const pmix_proc_t procs[],
     return list;
 }
 
+// Lists of more processes are long.
+inline constexpr size_t kLongList = 16;
+
 // A long list goes as ranges, with bits where they are many, if the server takes that and it is shorter.
 template <class Request>
 void name_participants(common::ProcList&& procs, const Session& session, Request& request) {
-    constexpr size_t kLong = 16;
-    if (session.takes_ranges() && procs.size() > kLong) request.ranges = common::ranges_of(procs);
+    if (session.takes_ranges() && procs.size() > kLongList) request.ranges = common::ranges_of(procs);
     if (session.takes_rank_bits()) common::use_bits(request.ranges);
+    if (request.ranges.empty()) request.procs = std::move(procs);
+}
+
+// Likewise the members of a group, whose order counts.
+inline void name_members(common::ProcList&& procs, const Session& session, common::GroupRequest& request) {
+    if (session.takes_group_ranges() && procs.size() > kLongList) request.ranges = common::ranges_of(procs);
     if (request.ranges.empty()) request.procs = std::move(procs);
 }
 

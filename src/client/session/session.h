@@ -80,6 +80,7 @@ class Session final : public transport::ConnectionHandler {
     // change, not known. Set before the first call.
     bool takes_ranges() const noexcept { return takes_ranges_; }
     bool takes_rank_bits() const noexcept { return takes_rank_bits_; }
+    bool takes_group_ranges() const noexcept { return takes_group_ranges_; }
     // Does its server take deletions in a commit? Of a tool, whose values stay with it, taken for granted. Likewise.
     bool server_deletes() const noexcept { return server_deletes_; }
     // Does its server form groups of processes that are invited? Likewise, not of a tool.
@@ -93,6 +94,7 @@ class Session final : public transport::ConnectionHandler {
     void set_features(uint64_t features) noexcept {
         takes_ranges_ = (features & common::kFeatureRanges) != 0;
         takes_rank_bits_ = (features & common::kFeatureRankBits) != 0;
+        takes_group_ranges_ = (features & common::kFeatureGroupRanges) != 0;
         server_deletes_ = (features & common::kFeatureDeletions) != 0;
         server_invites_ = (features & common::kFeatureInvitations) != 0;
         may_read_late_ = (features & common::kFeatureReadsLate) != 0;
@@ -348,6 +350,7 @@ class Session final : public transport::ConnectionHandler {
     bool strict_ = false;
     bool takes_ranges_ = false;
     bool takes_rank_bits_ = false;
+    bool takes_group_ranges_ = false;
     bool server_deletes_ = true;
     bool server_invites_ = false;
     bool may_read_late_ = false;

@@ -40,9 +40,9 @@ FenceUse MemoryFence::use() const {
 }
 
 MemoryFence::Entry MemoryFence::enter() {
-    if (!allowed_ || requests_.load(std::memory_order_acquire) != 0) return {};
+    if (!allowed_) return {};
     if (in_memory_.exchange(true, std::memory_order_acq_rel)) return {};
-    // One that has left meanwhile may have joined and ask now: this process is counted already.
+    // This process is counted already: also by one that has joined, left, and asks now.
     if (requests_.load(std::memory_order_acquire) != 0) {
         leave();
         return {};

@@ -38,8 +38,9 @@ inline constexpr uint64_t kFeatureReadsLate = 1u << 4;
 // The server forms the groups that processes are invited to (GroupCall::invite). No server of this library's own does:
 // its clients do. Those of OpenPMIx 7 do.
 inline constexpr uint64_t kFeatureInvitations = 1u << 5;
+inline constexpr uint64_t kFeatureGroupRanges = 1u << 6;  // the members of a group as ranges of ranks
 inline constexpr uint64_t kFeatures =
-    kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits | kFeatureReadsLate;
+    kFeatureSegments | kFeatureRanges | kFeatureDeletions | kFeatureRankBits | kFeatureReadsLate | kFeatureGroupRanges;
 
 // Per rank, random, made at registration and handed over by setup_fork.
 inline constexpr size_t kTokenHalf = 16;

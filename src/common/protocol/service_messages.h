@@ -73,7 +73,8 @@ struct GroupRequest {
     Infos infos;
     Infos directives;
     Reserved reserved;
-    WIREUP_FIELDS(GroupRequest, call, name, procs, infos, directives, reserved, reserved)
+    RangeList ranges;  // of a construct, in place of procs and in their order, without bits
+    WIREUP_FIELDS(GroupRequest, call, name, procs, infos, directives, reserved, reserved, ranges)
 };
 
 struct FabricRequest {

@@ -84,7 +84,7 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
         need(common::append_proc_array(out, PMIX_GROUP_ADD_MEMBERS, {caller}));
     GroupSection mine;
     mine.requester = caller;
-    mine.order = {caller};
+    mine.order = common::ProcOrder({caller});
     if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({caller, std::move(shared)});
     std::vector<uint8_t> blob;
     auto section = encode_group_section(mine);
@@ -148,9 +148,8 @@ void Groups::bootstrapped(const StarterKey& key, uint64_t id, HostAnswer& answer
     }
     op.signature = Signature(named);
     op.by_nspace = by_nspace_.add(op.signature, op.id);
-    op.section.order = members;  // places for their data
+    op.named_order = op.section.order = common::ProcOrder(members);  // places for their data
     take_endpoint_data(op, answer.infos);
-    op.named_order = std::move(members);
     form(op, answer.infos);
 }
 

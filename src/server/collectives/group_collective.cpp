@@ -30,6 +30,9 @@ namespace {
 // Where participation is optional, a timeout starts the upcall; the host's own limit ends it if another node is silent.
 constexpr int64_t kOptionalWaitMs = 3000;
 
+// While a group forms, its members are a list, an array for the host, and places in the registry.
+constexpr size_t kMemoryOfMember = 2 * sizeof(ProcId) + sizeof(pmix_proc_t) + sizeof(Group::Member);
+
 // To look up many in a long list.
 class Among {
   public:
@@ -49,13 +52,13 @@ pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& i
 }
 
 // The process that has invited these, if it is none of them.
-std::optional<ProcId> inviter_in(const common::Infos& directives, const ProcList& members) {
+std::optional<ProcId> inviter_in(const common::Infos& directives, const Signature& members) {
     const pmix_proc_t* proc = nullptr;
     if (InfoView(directives.data(), directives.size()).get(PMIX_GROUP_LEADER, &proc) != PMIX_SUCCESS ||
         proc == nullptr || !common::is_real_rank(proc->rank))
         return std::nullopt;
     ProcId inviter(*proc);
-    if (contains(members, inviter) || contains(members, {inviter.nspace, PMIX_RANK_WILDCARD})) return std::nullopt;
+    if (members.covers(inviter)) return std::nullopt;
     return inviter;
 }
 
@@ -74,23 +77,22 @@ bool Groups::answer_late(GroupCall call, const std::string& name, const Signatur
 
 void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     // Without a list of members, or with several leaders that do not know each other, only the host knows the rest.
-    if (request.procs.empty() ||
-        InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
+    const bool none_named = request.procs.empty() && request.ranges.empty();
+    if (none_named || InfoView(request.infos.data(), request.infos.size()).find(PMIX_GROUP_BOOTSTRAP) != nullptr)
         return bootstrap(peer, request, std::move(reply));
     // A job that takes the name of a group does not end a construct that has callers already.
     if (registry_.find(request.name) != nullptr && forming(request.name, peer.id()) == nullptr)
         return reply.status(PMIX_ERR_BAD_PARAM);
-    for (const ProcId& p : request.procs) {
-        bool whole = p.rank == PMIX_RANK_WILDCARD;
-        if (p.nspace.empty() || (!whole && !common::is_real_rank(p.rank))) return reply.status(PMIX_ERR_BAD_PARAM);
-    }
-    pmix_status_t rc = registry_.groups().replace(request.procs, peer.id());
+    auto read = common::ProcOrder::read(request.procs, request.ranges);
+    if (!read) return reply.status(read.status());
+    common::ProcOrder named = std::move(read).value();
+    pmix_status_t rc = registry_.groups().replace(named, peer.id());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     InfoList infos = request.infos.take();
     if (rc = check_group_infos(infos); rc != PMIX_SUCCESS) return reply.status(rc);
     InfoView view(infos);
-    const auto inviter = inviter_in(request.directives, request.procs);
-    Signature signature(request.procs);
+    Signature signature = named.set();
+    const auto inviter = inviter_in(request.directives, signature);
     if (inviter) signature.add(*inviter);
     auto member = registry_.member(peer.id());
     if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
@@ -98,16 +100,22 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     auto meant = construct_of(request.name, signature);
     if (!meant) return reply.status(meant.status());
 
-    ProcList order;
+    common::ProcOrder order;
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
-        if (!common::read_proc_array(given->value, order)) return reply.status(PMIX_ERR_BAD_PARAM);
-        if (!(Signature(expand(order)) == Signature(expand(request.procs)))) return reply.status(PMIX_ERR_BAD_PARAM);
+        ProcList procs;
+        if (!common::read_proc_array(given->value, procs)) return reply.status(PMIX_ERR_BAD_PARAM);
+        if (!(Signature(expand(procs)) == Signature(expand(named)))) return reply.status(PMIX_ERR_BAD_PARAM);
+        order = common::ProcOrder(procs);
     }
     const bool first = *meant == nullptr;
     if (first) *meant = begin(GroupCall::construct, request.name, std::move(signature), *member);
     if (*meant == nullptr) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Operation& op = **meant;
     if (op.launched) return reply.status(PMIX_ERR_EXISTS);  // a second call of a process that is in it already
+    if (first && !op.charge.set(peer.account(), named.size() * kMemoryOfMember)) {
+        rounds_.erase(op.id);
+        return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+    }
     if (first) op.inviter = inviter;
     if (op.inviter != inviter) return reply.status(PMIX_ERR_BAD_PARAM);  // the same processes, but not the same members
     const bool leads = view.flag(PMIX_GROUP_LEADER);
@@ -118,7 +126,7 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     GroupSection mine;
     mine.leads = leads && *op.leader == peer.id();
     mine.requester = peer.id();
-    mine.order = std::move(request.procs);
+    mine.order = std::move(named);
     if (InfoList shared = group_shared_by(infos); !shared.empty())
         mine.shared.push_back({peer.id(), std::move(shared)});
     merge_group_section(op.section, std::move(mine));
@@ -494,12 +502,11 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
         if (decoded.ok()) merge_group_section(op.section, std::move(decoded).value());
     }
     // Members may be of jobs that are not registered here: their data is kept too.
-    for (const ProcId& p : op.section.order) registry_.obtain_remote(p.nspace);
+    for (const std::string& nspace : op.section.order.nspaces()) registry_.obtain_remote(nspace);
     get_.ingest(all);
     // Where the user of a job is unknown, the users of the group's callers may read its data.
-    const Signature all_named(op.section.order);
-    for (const Signature::Part& p : all_named.parts()) {
-        Nspace* nspace = registry_.find(p.nspace);
+    for (const std::string& name : op.section.order.nspaces()) {
+        Nspace* nspace = registry_.find(name);
         for (const Reply& reply : op.replies) {
             const auto peer = reply.peer();
             if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);

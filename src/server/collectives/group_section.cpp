@@ -51,7 +51,7 @@ common::Result<std::vector<uint8_t>> encode_group_section(const GroupSection& se
     w.u8(kVersion);
     w.u8(section.leads);
     put(w, section.requester);
-    put(w, section.order);
+    put(w, section.order.list());
     put(w, section.failed);
     w.u32(static_cast<uint32_t>(section.shared.size()));
     for (const GroupSection::Shared& s : section.shared) {
@@ -69,8 +69,9 @@ common::Result<GroupSection> decode_group_section(Bytes bytes) {
     GroupSection section;
     if (r.u8() != kVersion) return PMIX_ERR_UNPACK_FAILURE;
     section.leads = r.u8() != 0;
-    if (!take(r, section.requester) || !take(r, section.order) || !take(r, section.failed))
-        return PMIX_ERR_UNPACK_FAILURE;
+    ProcList order;
+    if (!take(r, section.requester) || !take(r, order) || !take(r, section.failed)) return PMIX_ERR_UNPACK_FAILURE;
+    section.order = common::ProcOrder(order);
     for (uint32_t left = r.count(12); left > 0 && r.ok(); --left) {
         GroupSection::Shared s;
         if (!take(r, s.proc)) return PMIX_ERR_UNPACK_FAILURE;

@@ -15,6 +15,7 @@
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 #include "common/protocol/messages.h"
+#include "common/protocol/proc_order.h"
 
 namespace pmix::server {
 
@@ -25,7 +26,7 @@ struct GroupSection {
     };
     bool leads = false;        // the requester is the group's leader
     common::ProcId requester;  // the process that gave the order: the leader, else the first of the callers here
-    common::ProcList order;
+    common::ProcOrder order;
     common::ProcList failed;
     std::vector<Shared> shared;
     std::set<common::ProcId> sharers;  // of them, for merge_group_section

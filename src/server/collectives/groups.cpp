@@ -296,10 +296,11 @@ void Groups::namespace_gone(Nspace& ended) {
 // A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
 void Groups::namespace_gone(Operation& op, std::string_view nspace) {
     if (op.forgives()) {
-        if (op.launched) return;                      // the host decides
-        op.section.order = expand(op.section.order);  // while it is known who they are
-        op.named_order = expand(op.named_order);
-        for (const ProcId& p : op.section.order) {
+        if (op.launched) return;                            // the host decides
+        const ProcList members = expand(op.section.order);  // while it is known who they are
+        op.section.order = common::ProcOrder(members);
+        op.named_order = common::ProcOrder(expand(op.named_order));
+        for (const ProcId& p : members) {
             if (p.nspace != nspace ||
                 std::find(op.section.failed.begin(), op.section.failed.end(), p) != op.section.failed.end())
                 continue;
@@ -337,8 +338,8 @@ bool Groups::uses(const Nspace& nspace) const {
                         [&](const Group::Member& m) { return of_it(m.proc); }))
             return true;
     return CollectiveEngine::uses(nspace) || std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& entry) {
-               const ProcList& order = operation(*entry.second).section.order;
-               return std::any_of(order.begin(), order.end(), of_it);
+               const auto& named = operation(*entry.second).section.order.nspaces();
+               return std::find(named.begin(), named.end(), nspace.name) != named.end();
            });
 }
 

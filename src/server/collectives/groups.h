@@ -75,6 +75,7 @@ class Groups final : public CollectiveEngine {
                   common::InfoList infos, const Told& told = {});
     // Single processes for wildcards, as far as the size of the namespace is known; no process twice.
     common::ProcList expand(const common::ProcList& procs) const;
+    common::ProcList expand(const common::ProcOrder& procs) const { return expand(procs.list()); }
 
   private:
     // Several operations at once may use the same name, for unrelated jobs: their sets of processes are disjoint.
@@ -86,6 +87,7 @@ class Groups final : public CollectiveEngine {
         }
         RoundId id = 0;
         OpenShares::Share share;          // of the process that has begun it
+        Charge charge;                    // what the members will take that a few bytes may have named
         NamespaceIndex::Entry by_nspace;  // under the names of its participants, those that have left included
         std::shared_ptr<Names> names;     // where `entry` is, as long as this is
         Names::iterator entry;
@@ -97,7 +99,7 @@ class Groups final : public CollectiveEngine {
         std::vector<MemberId> joined;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
-        common::ProcList named_order;            // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
+        common::ProcOrder named_order;           // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
         std::optional<common::ProcId> leader;
         // The process that has invited the members, where it is none of them: it takes part to learn the outcome.
         std::optional<common::ProcId> inviter;

@@ -121,10 +121,11 @@ pmix_status_t GroupRegistry::replace(ProcId& proc, const ProcId& process) const 
     return PMIX_SUCCESS;
 }
 
-pmix_status_t GroupRegistry::replace(ProcList& procs, const ProcId& process) const {
+pmix_status_t GroupRegistry::replace(common::ProcOrder& order, const ProcId& process) const {
     if (groups_.empty()) return PMIX_SUCCESS;
-    const auto is_group = [&](const ProcId& p) { return groups_.find(p.nspace) != groups_.end(); };
-    if (std::none_of(procs.begin(), procs.end(), is_group)) return PMIX_SUCCESS;
+    const auto is_group = [&](const std::string& nspace) { return groups_.find(nspace) != groups_.end(); };
+    if (std::none_of(order.nspaces().begin(), order.nspaces().end(), is_group)) return PMIX_SUCCESS;
+    ProcList procs = order.list();
     struct Named {
         const Group* group = nullptr;
         bool whole = false;  // its members are in the list
@@ -146,7 +147,7 @@ pmix_status_t GroupRegistry::replace(ProcList& procs, const ProcId& process) con
                 if (!m.left) out.push_back(m.proc);
         }
     }
-    procs = std::move(out);
+    order = common::ProcOrder(out);
     return PMIX_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/protocol/messages.h"
+#include "common/protocol/proc_order.h"
 #include "common/protocol/proc_set.h"
 #include "server/base/budget.h"
 
@@ -70,7 +71,7 @@ class GroupRegistry {
     // Puts members where a process names a group: all that are in it for a wildcard, one for a rank. A group that is
     // named as a whole again adds nothing: the list would be as long as one number times another.
     // PMIX_ERR_NOT_FOUND: a rank that the group does not have (any more).
-    pmix_status_t replace(common::ProcList& procs, const common::ProcId& process) const;
+    pmix_status_t replace(common::ProcOrder& procs, const common::ProcId& process) const;
     pmix_status_t replace(common::ProcSet& procs, const common::ProcId& process) const;
     // The same for one process; a wildcard stays.
     pmix_status_t replace(common::ProcId& proc, const common::ProcId& process) const;

@@ -398,6 +398,33 @@ TEST_P(OpenPmixCommit, Deletions_HaveTheirSections) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(self_, "all", &value));
 }
 
+// What is put behind a deletion is behind it in the message too, whatever was put before.
+TEST_P(OpenPmixCommit, PutBehindADeletion_IsBehindIt) {
+    std::vector<std::pair<pmix_scope_t, std::vector<std::string>>> sections;
+    server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes payload) {
+        for (const theirs::Section& section : server_->decoded<theirs::CommitRequest>(payload).sections.sections) {
+            sections.emplace_back(section.scope, std::vector<std::string>());
+            for (const theirs::KeyValue& pair : server_->decoded<theirs::SectionData>(section.values).values.pairs)
+                sections.back().second.push_back(pair.key);
+        }
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    Value value = Value::u32(7);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "again", value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    sections.clear();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "other", value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_LOCAL, "again", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "again", value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    const std::vector<std::pair<pmix_scope_t, std::vector<std::string>>> expected = {
+        {PMIX_LOCAL, {"other"}}, {PMIX_DEL_LOCAL, {"again"}}, {PMIX_LOCAL, {"again"}}};
+    EXPECT_EQ(expected, sections);
+}
+
 // The server tells of it, and then this process has no copy: it asks, also for what was put since.
 TEST_P(OpenPmixCommit, Deletion_OfAnother_IsNotFoundHere) {
     uint32_t said = 11;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A session with a server that the test plays: asking, waiting, timeouts, loss, fence, publish and lookup.
+#include "client/groups/group_api.h"
+#include "common/protocol/proc_order.h"
 #include "unit/client/session_setting.h"
 
 namespace pmix::client::session_test {
@@ -166,6 +168,33 @@ TEST_F(SessionTest, Fence_OfEverySecondRank_IsSentAsBitsToServersThatTakeThem) {
     ASSERT_EQ(1u, bits.ranges.size());
     EXPECT_TRUE(bits.procs.empty() && bits.ranges[0].ranks.empty());
     EXPECT_EQ(std::vector<uint8_t>(125, 0x55), bits.ranges[0].bits);
+}
+
+// Never as bits: they have no order. rows: R1
+TEST_F(SessionTest, GroupConstruct_OfManyListed_IsSentAsRangesToServersThatTakeThem) {
+    answer_all<common::GroupReply>(PMIX_SUCCESS);
+    common::ProcList members;
+    for (uint32_t rank = 500; rank < 1000; ++rank) members.emplace_back(session->self().nspace, rank);
+    for (uint32_t rank = 0; rank < 500; rank += 2) members.emplace_back(session->self().nspace, rank);
+    const auto of_features = [&](uint64_t features, size_t n) {
+        session->set_features(features);
+        std::vector<pmix_proc_t> procs;
+        for (size_t i = 0; i < n; ++i) procs.push_back(members[i].to_c());
+        EXPECT_EQ(group_construct(*session, "g", procs.data(), n, nullptr, 0, nullptr, nullptr), PMIX_SUCCESS);
+        return FakeChannel::decoded<common::GroupRequest>(channel->sent().back());
+    };
+    const auto list = of_features(common::kFeatures & ~common::kFeatureGroupRanges, members.size());
+    EXPECT_EQ(members, list.procs);
+    EXPECT_TRUE(list.ranges.empty());
+    const auto ranges = of_features(common::kFeatures, members.size());
+    EXPECT_TRUE(ranges.procs.empty());
+    ASSERT_EQ(1u, ranges.ranges.size());
+    EXPECT_EQ(2u * 251, ranges.ranges[0].ranks.size());
+    EXPECT_TRUE(ranges.ranges[0].bits.empty());
+    auto read = common::ProcOrder::read(ranges.procs, ranges.ranges);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(members, read->list());
+    EXPECT_EQ(3u, of_features(common::kFeatures, 3).procs.size()) << "a short list stays one";
 }
 
 // rows: P4

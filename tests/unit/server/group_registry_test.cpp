@@ -29,16 +29,18 @@ uint64_t add(GroupRegistry& groups, const std::string& name, uint32_t first, uin
 TEST(GroupRegistryTest, Replace_GroupNamedManyTimes_ItsMembersAreThereOnce) {
     GroupRegistry groups;
     add(groups, "g", 10, 100);
-    ProcList procs(100'000, ProcId("g", PMIX_RANK_WILDCARD));
-    procs.emplace_back("g", 7);
-    procs.emplace_back("other", PMIX_RANK_WILDCARD);
-    EXPECT_EQ(PMIX_SUCCESS, groups.replace(procs, {"job", 10}));
+    ProcList named(100'000, ProcId("g", PMIX_RANK_WILDCARD));
+    named.emplace_back("g", 7);
+    named.emplace_back("other", PMIX_RANK_WILDCARD);
+    common::ProcOrder order(named);
+    EXPECT_EQ(PMIX_SUCCESS, groups.replace(order, {"job", 10}));
+    const ProcList procs = order.list();
     ASSERT_EQ(102u, procs.size());
     EXPECT_EQ(ProcId("job", 10), procs[0]);
     EXPECT_EQ(ProcId("job", 109), procs[99]);
     EXPECT_EQ(ProcId("job", 17), procs[100]);
     EXPECT_EQ(ProcId("other", PMIX_RANK_WILDCARD), procs[101]);
-    ProcList beyond = {{"g", 100}};
+    common::ProcOrder beyond({{"g", 100}});
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, groups.replace(beyond, {"job", 10}));
 }
 

@@ -32,6 +32,37 @@ TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
 
+// rows: R1
+TEST(ServerGroupTest, Construct_MembersAsRanges_AreThoseOfTheListInItsOrder) {
+    Setting s(1, 4, false);
+    common::GroupRequest request;
+    request.name = kName;
+    request.ranges = {{"job", {2, 3, 1, 1, 0, 0}}};
+    const uint32_t a = s[0].start<Command::group>(request);
+    const ProcList order = {{"job", 2}, {"job", 3}, {"job", 1}, {"job", 0}};
+    uint32_t rest[3];
+    for (size_t i = 0; i < 3; ++i) rest[i] = construct(s[i + 1], i == 0 ? order : ProcList{kAll});
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[2], rest[1]).status) << "a wildcard is another set";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[3], rest[2]).status);
+    for (size_t i = 1; i < 3; ++i) rest[i] = s[i + 1].start<Command::group>(request);
+    const Done done = done_of(s[0], a);
+    EXPECT_EQ(PMIX_SUCCESS, done.status);
+    EXPECT_EQ(order, done.members);
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(order, done_of(s[i + 1], rest[i]).members);
+    // What is no list of members.
+    const auto refused = [&](common::RangeList ranges, ProcList procs = {}) {
+        request.name = "other";
+        request.ranges = std::move(ranges);
+        request.procs = std::move(procs);
+        return done_of(s[0], s[0].start<Command::group>(request)).status == PMIX_ERR_BAD_PARAM;
+    };
+    EXPECT_TRUE(refused({{"job", {0, 1}}}, {{"job", 0}}));
+    EXPECT_TRUE(refused({{"job", {1, 0}}}));
+    EXPECT_TRUE(refused({{"job", {0, 0}, 0, {3}}}));
+    EXPECT_TRUE(refused({{"job", {1, 3}}})) << "the caller is none of them";
+    EXPECT_EQ(0u, s.server->parts().groups.open());
+}
+
 // A call looks at the operations of its name, not at all that are open. rows: R1 R12
 TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
     constexpr uint64_t kOpen = 300;

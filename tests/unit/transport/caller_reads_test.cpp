@@ -312,6 +312,16 @@ TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
     }
 }
 
+// A notification that finds the server gone waits for nothing: the loop reads the end.
+TEST(CallerReads, LateThread_ServerHasGone_ASenderThatDoesNotWaitIsEnough) {
+    Pair p(true, true);
+    p.peer.reset();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.connection->send(FrameHeader::notify(3), bytes_of("x")));
+    const test::LongWait most;
+    while (p.client.closed == PMIX_SUCCESS && !most.over()) std::this_thread::yield();
+    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+}
+
 #if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)
 // Until the end of the scope there is no room for another thread.
 struct NoRoom {

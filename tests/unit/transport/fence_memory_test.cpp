@@ -5,11 +5,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
+
+#include "support/long_wait.h"
 
 namespace pmix::transport::fence_memory_test {
 namespace {
@@ -53,6 +58,44 @@ class Scribbler {
 
   private:
     void* at_;
+};
+
+// A thread that waits for the end of a round, asleep once this is made. Who is not woken sleeps for longer than the
+// test waits for it.
+class Sleeper {
+  public:
+    Sleeper(const FenceMemory& memory, uint32_t round)
+        : thread_([this, &memory, round] {
+              thread_id_ = ::gettid();
+              end_ = memory.wait(round, Deadline::in_ms(3 * kMostMs));
+              done_ = true;
+          }) {
+        const test::LongWait most;
+        while (!asleep() && !most.over()) std::this_thread::yield();
+        EXPECT_FALSE(done_);
+    }
+    ~Sleeper() { thread_.join(); }
+    Ended woken() const {
+        const test::LongWait most(kMostMs);
+        while (!done_ && !most.over()) std::this_thread::yield();
+        EXPECT_TRUE(done_) << "nobody woke it";
+        return done_ ? end_.kind : Ended::late;
+    }
+
+  private:
+    static constexpr int64_t kMostMs = 20'000;
+    bool asleep() const {
+        if (thread_id_ == 0) return false;
+        std::ifstream file("/proc/self/task/" + std::to_string(thread_id_) + "/stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name = line.rfind(')');
+        return name != line.npos && line.compare(name, 4, ") S ") == 0;
+    }
+    FenceMemory::End end_;
+    std::atomic<pid_t> thread_id_{0};
+    std::atomic<bool> done_{false};
+    std::thread thread_;
 };
 
 TEST(FenceMemory, Create_IsSealedInSize) {
@@ -99,7 +142,11 @@ TEST(FenceMemory, TakeOver_OfAnythingElse_IsRefused) {
     EXPECT_EQ(refused(::dup(memory->descriptor()), 5000), PMIX_ERR_NOT_SUPPORTED) << "it is shorter";
     EXPECT_EQ(refused(::open("/dev/null", O_RDWR | O_CLOEXEC), 2), PMIX_ERR_NOT_SUPPORTED);
     const int unsealed = ::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    ASSERT_EQ(::ftruncate(unsealed, 4096), 0);
+    struct stat sealed {};
+    ASSERT_EQ(::fstat(memory->descriptor(), &sealed), 0);
+    std::string same(static_cast<size_t>(sealed.st_size), '\0');
+    ASSERT_EQ(::pread(memory->descriptor(), same.data(), same.size(), 0), sealed.st_size);
+    ASSERT_EQ(::pwrite(unsealed, same.data(), same.size(), 0), sealed.st_size);
     EXPECT_EQ(refused(unsealed, 2), PMIX_ERR_NOT_SUPPORTED) << "its owner could cut it off";
     Scribbler(*memory).set_magic(1);
     EXPECT_EQ(refused(::dup(memory->descriptor()), 2), PMIX_ERR_NOT_SUPPORTED);
@@ -135,6 +182,18 @@ TEST(FenceMemory, LastJoin_EndsTheRoundForAll) {
     EXPECT_EQ(server->state().joined, 0u);
     EXPECT_FALSE(server->state().collect);
     EXPECT_EQ(server->state().mode, Mode::open);
+}
+
+TEST(FenceMemory, LastJoin_WakesWhoSleeps) {
+    const auto server = created(3);
+    open(*server);
+    const auto a = taken(*server, 3), b = taken(*server, 3);
+    const uint32_t round = a->join(0, false, false, 0).round;
+    b->join(1, false, false, 0);
+    Sleeper first(*a, round), second(*b, round);
+    EXPECT_EQ(server->join(2, false, false, 0).kind, Joined::ended);
+    EXPECT_EQ(first.woken(), Ended::ended);
+    EXPECT_EQ(second.woken(), Ended::ended);
 }
 
 TEST(FenceMemory, WhatTheServerHasToDo_IsEndedByIt) {
@@ -174,9 +233,11 @@ TEST(FenceMemory, TurnToRequests_WakesWhoWaits) {
     open(*server);
     const auto a = taken(*server, 2);
     const auto join = a->join(0, false, false, 0);
-    std::thread waits([&] { EXPECT_EQ(a->wait(join.round, long_from_now()).kind, Ended::by_request); });
-    EXPECT_EQ(server->turn_to_requests(), join.round);
-    waits.join();
+    {
+        Sleeper waits(*a, join.round);
+        EXPECT_EQ(server->turn_to_requests(), join.round);
+        EXPECT_EQ(waits.woken(), Ended::by_request);
+    }
     EXPECT_EQ(server->turn_to_requests(), join.round) << "again";
     EXPECT_EQ(server->state().joined, 0u) << "what has joined does not count";
     EXPECT_EQ(a->join(0, false, false, 0).kind, Joined::refused);
