@@ -411,17 +411,17 @@ TEST_P(OpenPmixCommit, PutBehindADeletion_IsBehindIt) {
     });
     init();
     Value value = Value::u32(7);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "again", value.c_ptr()));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "again", value.c_ptr()));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     sections.clear();
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "other", value.c_ptr()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_LOCAL, "again", nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_DEL_GLOBAL, "again", nullptr));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "again", value.c_ptr()));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     const std::vector<std::pair<pmix_scope_t, std::vector<std::string>>> expected = {
-        {PMIX_LOCAL, {"other"}}, {PMIX_DEL_LOCAL, {"again"}}, {PMIX_LOCAL, {"again"}}};
+        {PMIX_LOCAL, {"other"}}, {PMIX_DEL_LOCAL, {"again"}}, {PMIX_DEL_REMOTE, {"again"}}, {PMIX_LOCAL, {"again"}}};
     EXPECT_EQ(expected, sections);
 }
 
