@@ -226,6 +226,20 @@ TEST_F(ServerBudgetTest, Requests_ThatWait_AreRefusedAtTheLimitAndGivenBack) {
     });
 }
 
+// A few bytes name a hundred thousand members: the room for them is there before the host is given them, or not at all.
+TEST_F(ServerBudgetTest, Group_OfManyMembersAsRanges_IsRefusedAtOnce) {
+    start(kLimit);
+    common::GroupRequest request = construct("g", {});
+    request.ranges = {{"evil", {0, 100'000}}};
+    const size_t before = used(kEvil);
+    auto reply = evil->wait(evil->start<Command::group>(request));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, reply->header.status);
+    EXPECT_EQ(before, used(kEvil));
+    EXPECT_EQ(0u, host.count("group"));
+    expect_neighbours_served();
+}
+
 // One name for very many paths, which is kept once, and paths for which there is room or not.
 TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
     constexpr size_t kPaths = 65'000, kRoomy = 64u << 20;
