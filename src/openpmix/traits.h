@@ -53,6 +53,7 @@ struct Traits {
     bool leaves_by_event = false;      // an event to the members is how a process leaves a group
     bool deletes_keys = false;         // takes deletions in a commit, and tells its clients of them
     bool takes_notices = false;        // of deleted keys, and of input that is to stop or may go on
+    bool numbers_keys = false;         // has a number for each reserved key, and keeps no others (known_keys.h)
     size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
 
     pmix_data_type_t newest_type = 0;  // the highest data type that its encoding has

@@ -8,6 +8,7 @@
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "dstore/qualified.h"
+#include "openpmix/known_keys.h"
 #include "openpmix/known_types.h"
 
 namespace pmix::server {
@@ -41,12 +42,6 @@ bool is_map(std::string_view key) noexcept {
     return key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW || key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW;
 }
 
-// For this server alone, and newer than some clients, which end their spawn over a key of the Standard's that they do
-// not know (4.2.2: PMIX_ERR_BAD_PARAM).
-bool is_for_the_server(std::string_view key) noexcept {
-    return key == PMIX_IOF_INHERIT;
-}
-
 // Decodes a value that may be told. PMIX_ERR_NOT_SUPPORTED: it may not.
 Result<Value> readable(std::string_view key, Bytes encoded, const Traits& traits) {
     if (dstore::is_deleted(encoded) || dstore::is_stored_qualified(key, encoded)) return PMIX_ERR_NOT_SUPPORTED;
@@ -70,6 +65,7 @@ class Writer {
         (void)openpmix::encode(one, traits_, &calls_);
     }
     void add(std::string_view key, Bytes encoded) {
+        if (!openpmix::is_known_key(traits_, key)) return;
         if (auto value = readable(key, encoded, traits_); value.ok()) add(key, std::move(value).value());
     }
     void add(std::string_view key, InfoList&& infos) {
@@ -101,7 +97,7 @@ pmix_status_t append_all(InfoList& infos, const dstore::Reader& reader, Owner ow
 
 pmix_status_t write_job_keys(Writer& out, const dstore::Reader& reader) {
     const pmix_status_t rc = reader.for_each(Owner::job(), [&](std::string_view key, const Found& found) {
-        if (!is_map(key) && !belongs_to_a_level(key) && !is_for_the_server(key)) out.add(key, found.bytes());
+        if (!is_map(key) && !belongs_to_a_level(key)) out.add(key, found.bytes());
     });
     return rc == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : rc;
 }
@@ -155,7 +151,7 @@ pmix_status_t write_rank(Writer& out, const dstore::Reader& reader, Rank rank, c
     openpmix::RankData data;
     data.rank.value = rank;
     pmix_status_t rc = reader.for_each(Owner::proc(rank), [&](std::string_view key, const Found& found) {
-        if (found.scope() != PMIX_SCOPE_UNDEF || key == PMIX_RANK) return;
+        if (found.scope() != PMIX_SCOPE_UNDEF || key == PMIX_RANK || !openpmix::is_known_key(traits, key)) return;
         if (auto value = readable(key, found.bytes(), traits); value.ok())
             data.values.pairs.push_back({std::string(key), std::move(value).value()});
     });
@@ -199,8 +195,8 @@ pmix_status_t write_ranks(Writer& out, const Nspace& nspace, const Traits& trait
 
 Result<OpenPmixJobData::Calls> OpenPmixJobData::job(const Nspace& nspace, const Traits& traits) {
     if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
-    const Form form{traits.form.fixed,  traits.form.described,   traits.session_array,
-                    traits.newest_type, traits.lacks_statistics, traits.topology_support};
+    const Form form{traits.form.fixed,       traits.form.described,   traits.session_array, traits.newest_type,
+                    traits.lacks_statistics, traits.topology_support, traits.numbers_keys};
     Entry& entry = entries_[{nspace.number, form}];
     if (entry.calls != nullptr && entry.state == nspace.data->described()) return entry.calls;
     const dstore::Reader& reader = nspace.data->reader();

@@ -45,7 +45,7 @@ class OpenPmixJobData final : public LifecycleObserver {
 
   private:
     // Releases whose bytes are the same.
-    using Form = std::tuple<bool, bool, bool, pmix_data_type_t, bool, bool>;
+    using Form = std::tuple<bool, bool, bool, pmix_data_type_t, bool, bool, bool>;
     struct Entry {
         uint64_t state = 0;  // NamespaceData::described()
         Calls calls;

@@ -35,7 +35,14 @@ class OpenPmixServingTest : public ::testing::Test {
         infos.append_number<uint32_t>(PMIX_NODE_SIZE, 2, PMIX_UINT32);
         infos.append_flag(PMIX_NODE_OVERSUBSCRIBED, true);
         infos.append_string(PMIX_PSET_NAME, "set");
+        // Keys that are newer than a release, or nobody's.
         infos.append_flag(PMIX_IOF_INHERIT, false);
+        infos.append_flag("pmix.no.such.key", true);
+        InfoList of_one;
+        const pmix_rank_t rank_one = 1;
+        of_one.append(PMIX_RANK, &rank_one, PMIX_PROC_RANK);
+        of_one.append_number<uint32_t>(PMIX_REALUID, 1001, PMIX_UINT32);
+        infos.append(PMIX_PROC_INFO_ARRAY, std::move(common::array_value(std::move(of_one))).value());
         const pmix_proc_t parent = ProcId("parent", 3).to_c();
         infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
         char* regex = nullptr;
@@ -97,7 +104,6 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     for (const char* key : {PMIX_LOCAL_PEERS, PMIX_NODE_SIZE, PMIX_NODE_OVERSUBSCRIBED, PMIX_PSET_NAME})
         EXPECT_EQ(0u, values.count(key)) << key;
     EXPECT_EQ(0u, values.count(PMIX_NODE_MAP));
-    EXPECT_EQ(0u, values.count(PMIX_IOF_INHERIT)) << "4.2.2 does not know it, and refuses all";
     ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
     const common::InfoView node = common::infos_in(values[PMIX_NODE_INFO_ARRAY].get());
     std::string_view name, peers;
@@ -119,6 +125,34 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
         ASSERT_EQ(1u, of->count(PMIX_PARENT_ID));
         ASSERT_EQ(PMIX_PROC, (*of)[PMIX_PARENT_ID].get().type);
         EXPECT_EQ(3u, (*of)[PMIX_PARENT_ID].get().data.proc->rank);
+    }
+}
+
+// 4.2 gives up what it is told of a job at a reserved key that it has no name for; other releases take any.
+TEST_F(OpenPmixServingTest, JobData_KeysThatAReleaseCannotKeep_AreNotToldToIt) {
+    for (const char* version : {"4.1.2", "4.2.2", "5.0.7"}) {
+        SCOPED_TRACE(version);
+        one_.emplace(uri_);
+        one_->request.version = version;
+        ASSERT_TRUE(one_->hello({"job", 1}));
+        const size_t told = std::string(version) == "4.2.2" ? 0 : 1;
+        OpenPmixClient::Bytes payload;
+        ASSERT_TRUE(one_->receive(one_->send(openpmix::JobDataRequest{}), &payload));
+        openpmix::JobData job;
+        auto values = values_in(payload, one_->traits, &job);
+        EXPECT_EQ(told, values.count(PMIX_IOF_INHERIT));
+        EXPECT_EQ(told, values.count("pmix.no.such.key"));
+        EXPECT_EQ(1u, values.count(PMIX_JOB_SIZE));
+        ASSERT_EQ(1u, values.count(PMIX_PROC_BLOB));
+        const pmix_byte_object_t& blob = values[PMIX_PROC_BLOB].get().data.bo;
+        openpmix::RankData rank;
+        auto facts = values_in({reinterpret_cast<const uint8_t*>(blob.bytes), blob.size}, one_->traits, &rank);
+        EXPECT_EQ(1u, rank.rank.value);
+        EXPECT_EQ(told, facts.count(PMIX_REALUID));
+        EXPECT_EQ(1u, facts.count(PMIX_LOCAL_RANK));
+        // Nor to one that asks for it.
+        const auto reply = one_->ask<openpmix::GetReply>(get_of("job", PMIX_RANK_WILDCARD, PMIX_IOF_INHERIT));
+        EXPECT_EQ(told != 0, reply.status.value == PMIX_SUCCESS) << reply.status.value;
     }
 }
 
