@@ -84,7 +84,7 @@ class OpenPmixServer {
     static void clear_environment() {
         for (const char* name :
              {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_VERSION", "PMIX_SECURITY_MODE", "PMIX_BFROP_BUFFER_TYPE",
-              "PMIX_HOSTNAME", "PMIX_SERVER_URI61", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4"})
+              "PMIX_HOSTNAME", "PMIX_SERVER_URI61", "PMIX_SERVER_URI51", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4"})
             ::unsetenv(name);
     }
 
