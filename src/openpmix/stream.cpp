@@ -115,6 +115,11 @@ void Stream::read() {
     if (more_expected_ && !answered_ && socket_) transport::acknowledge_now(socket_.get());
 }
 
+void Stream::acknowledge_unanswered() noexcept {
+    enlisted_ = false;
+    if (!answered_ && socket_) transport::acknowledge_now(socket_.get());
+}
+
 void Stream::receive() {
     for (int i = 0; i < kReadsPerEvent; ++i) {
         const Bytes unread = buffer_.unread();

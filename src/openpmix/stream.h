@@ -70,6 +70,9 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     // OpenPMIx leaves on, keeps a small message back until the one before it is acknowledged: by an answer that is sent
     // at once, by this, or else by a timer of some 40 ms.
     void expect_more() noexcept { more_expected_ = true; }
+    // For LateAcknowledgements. False: it has not been acknowledged since it was put on the list.
+    bool enlist_to_acknowledge() noexcept { return !std::exchange(enlisted_, true); }
+    void acknowledge_unanswered() noexcept;
 
     void resume() noexcept REQUIRES(common::loop_thread);
     void close() noexcept REQUIRES(common::loop_thread);
@@ -110,6 +113,7 @@ class Stream final : public std::enable_shared_from_this<Stream>,
     bool whole_headers_ = true;
     bool more_expected_ = false;  // a message that was read now may be followed by another one
     bool answered_ = false;       // something has been sent since the last bytes were received
+    bool enlisted_ = false;       // to be acknowledged, if it is not answered by then
     bool held_ = false;           // a large message waits for room
     bool admitted_ = false;       // the large message at the front may be read
     bool failed_ = false;

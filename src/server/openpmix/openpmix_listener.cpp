@@ -36,7 +36,7 @@ void OpenPmixListener::accepted(transport::Descriptor socket) {
     }
     Credentials user;
     user.uid = *uid;
-    auto peer = std::make_shared<OpenPmixPeer>(user, services_);
+    auto peer = std::make_shared<OpenPmixPeer>(user, services_, late_);
     (void)services_.listener.take(peer, [&] { return peer->open(loop_, std::move(socket)); });
 }
 

@@ -16,7 +16,8 @@ namespace pmix::server {
 
 class OpenPmixListener {
   public:
-    OpenPmixListener(transport::EventLoop& loop, OpenPmixServices services) : loop_(loop), services_(services) {}
+    OpenPmixListener(transport::EventLoop& loop, OpenPmixServices services)
+        : loop_(loop), services_(services), late_(loop) {}
 
     // PMIX_ERR_NOT_SUPPORTED: no TCP here, or the kernel does not tell whose a connection is.
     pmix_status_t open();
@@ -31,6 +32,7 @@ class OpenPmixListener {
 
     transport::EventLoop& loop_;
     const OpenPmixServices services_;
+    openpmix::LateAcknowledgements late_;
     std::unique_ptr<Acceptor> acceptor_;
 };
 

@@ -124,7 +124,6 @@ void OpenPmixPeer::on_message(const openpmix::FrameHeader& header, Bytes payload
     if (stage() == Stage::over) return;
     if (stage() != Stage::admitted) return listener().refuse(*this, PMIX_ERR_UNPACK_FAILURE);
     // Any message may be followed by another one, which a form that calls back, and a heartbeat, do not wait to send.
-    // For each process of a fence an acknowledgement would cost a packet, and nearly all fences wait.
     uint8_t command = 0;
     const bool fence = openpmix::read_command(payload, traits_, &command) == PMIX_SUCCESS &&
                        command == static_cast<uint8_t>(openpmix::Command::fence);
@@ -133,6 +132,7 @@ void OpenPmixPeer::on_message(const openpmix::FrameHeader& header, Bytes payload
         WIREUP_LOG(server, warn, "%s:%u does not keep to OpenPMIx's protocol", id().nspace.c_str(), id().rank);
         close();
     }
+    if (fence && stream_ != nullptr) late_.add(stream_);
 }
 
 void OpenPmixPeer::on_drained() {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "openpmix/hello.h"
+#include "openpmix/late_acknowledgements.h"
 #include "openpmix/stream.h"
 #include "server/admission/incoming_peer.h"
 #include "server/namespaces/deletions.h"
@@ -34,8 +35,9 @@ class OpenPmixPeer final : public IncomingPeer,
                            private OpenPmixTranslator::Ends,
                            private Deletions::Watcher {
   public:
-    OpenPmixPeer(Credentials user, const OpenPmixServices& services)
-        : IncomingPeer(user, services.listener, services.events), services_(services) {}
+    // late: there as long as the loop runs.
+    OpenPmixPeer(Credentials user, const OpenPmixServices& services, openpmix::LateAcknowledgements& late)
+        : IncomingPeer(user, services.listener, services.events), services_(services), late_(late) {}
     ~OpenPmixPeer() override;
 
     // Once, before anything else.
@@ -83,6 +85,7 @@ class OpenPmixPeer final : public IncomingPeer,
     void tell(F&& by_translator);
 
     const OpenPmixServices services_;
+    openpmix::LateAcknowledgements& late_;
     std::shared_ptr<openpmix::Stream> stream_;
     openpmix::PeerKind kind_ = openpmix::PeerKind::client;
     openpmix::Traits traits_;
