@@ -120,6 +120,7 @@ void OpenPmixPeer::read_on() {
 }
 
 void OpenPmixPeer::on_message(const openpmix::FrameHeader& header, Bytes payload) {
+    transport::assert_on_loop();
     auto self = shared_from_this();
     if (stage() == Stage::over) return;
     if (stage() != Stage::admitted) return listener().refuse(*this, PMIX_ERR_UNPACK_FAILURE);
