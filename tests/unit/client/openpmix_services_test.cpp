@@ -234,6 +234,40 @@ TEST_P(OpenPmixServices, Register_Refused_OthersAskForThemselves) {
 
 // ---- heartbeats ----
 
+// Of all handlers for any code the server is asked once, without a code, and is told of the end by the code that stands
+// for them.
+TEST_P(OpenPmixServices, Register_ForAnyCode_IsAskedForOnceAndTakenBack) {
+    constexpr pmix_status_t kCode = -3200;
+    std::atomic<int> asked{0}, taken_back{0};
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes payload) {
+        EXPECT_TRUE(server_->decoded<theirs::RegisterEventsRequest>(payload).codes.codes.empty());
+        ++asked;
+        server_->send_status(tag, PMIX_SUCCESS);
+        theirs::EventMessage event;
+        event.code.value = kCode;
+        event.source.id = {"job", 1};
+        server_->send(theirs::kEventTag, event);
+    });
+    server_->on(theirs::Command::deregister_events, [&](uint32_t, common::Bytes payload) {
+        const auto request = server_->decoded<theirs::DeregisterEventsRequest>(payload);
+        EXPECT_EQ((std::vector<std::vector<pmix_status_t>>{{theirs::kDefaultHandlerCode}}), request.codes.calls);
+        ++taken_back;
+    });
+    init();
+    const pmix_status_t first = handle({});
+    ASSERT_GE(first, 0);
+    EXPECT_TRUE(heard(kCode));
+    const pmix_status_t second = handle({});
+    ASSERT_GE(second, 0);
+    EXPECT_EQ(1, asked);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(first), nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(0, taken_back) << "there is another handler";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(second), nullptr, nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(1, taken_back);
+}
+
 TEST_P(OpenPmixServices, Heartbeat_IsTold) {
     init();
     PMIx_Heartbeat();
