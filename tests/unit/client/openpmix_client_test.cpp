@@ -3,7 +3,6 @@
 // the protocol by this tree's codec (tests/support/openpmix_server.h); and servers that say what is false.
 #include <gtest/gtest.h>
 #include <pmix.h>
-#include <sys/wait.h>
 
 #include <condition_variable>
 #include <future>
@@ -17,7 +16,6 @@
 #include "client/openpmix/job_blob.h"
 #include "support/openpmix_process.h"
 #include "support/openpmix_server.h"
-#include "support/other_users.h"
 #include "transport/tcp_socket.h"
 
 namespace pmix::test::openpmix_client_test {
@@ -613,38 +611,6 @@ TEST_P(OpenPmixInit, JobInSharedMemoryOfTheirs_IsAskedForAsData) {
     EXPECT_EQ(PMIX_SUCCESS, try_init());
     EXPECT_EQ(2u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE));
     EXPECT_EQ(1u, number(proc(1), PMIX_LOCAL_RANK));
-}
-
-// A process of another user has the port of the server: it is told nothing.
-TEST_P(OpenPmixInit, ServerOfAnotherUser_ReceivesNoByte) {
-    if (!can_be_other_users()) GTEST_SKIP() << "needs two users";
-    constexpr uid_t kOther = 12345;
-    int ready[2];
-    ASSERT_EQ(0, ::pipe(ready));
-    const pid_t child = ::fork();
-    if (child == 0) {
-        // The user counts with which a connection is accepted.
-        ::close(ready[0]);
-        if (::setresgid(kOther, kOther, kOther) != 0 || ::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
-        auto listener = transport::listen_loopback();
-        if (!listener.ok()) ::_exit(3);
-        const std::string address = transport::tcp_address(listener->get());
-        (void)!::write(ready[1], address.c_str(), address.size() + 1);
-        pollfd waiting{listener->get(), POLLIN, 0};
-        ::poll(&waiting, 1, 60'000);
-        const int socket = ::accept(listener->get(), nullptr, nullptr);
-        char byte;
-        ::_exit(::recv(socket, &byte, 1, 0) == 0 ? 0 : 1);
-    }
-    ::close(ready[1]);
-    char address[64] = "";
-    EXPECT_GT(::read(ready[0], address, sizeof address - 1), 0);
-    ::close(ready[0]);
-    server_->uri = std::string("server.0;tcp4://") + address;
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, try_init());
-    int status = -1;
-    EXPECT_EQ(child, ::waitpid(child, &status, 0));
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "it was sent something";
 }
 
 // Nobody there can be trusted, and nothing is sent.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose server a process talks to where the launcher has OpenPMIx's library: its own user's or root's, by the kernel's
+// word, and nobody else's.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "support/openpmix_process.h"
+#include "support/other_users.h"
+#include "transport/tcp_socket.h"
+
+namespace pmix::test::openpmix_users_test {
+namespace {
+
+constexpr uid_t kOther = 12345;
+
+class OpenPmixUsers : public OpenPmixProcess {};
+INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixUsers,
+                         ::testing::Values(std::make_pair("4.2.2", "v41"), std::make_pair("7.0.0rc1", "v61")));
+
+// As under a daemon of a resource manager, which serves the jobs of all users.
+TEST_P(OpenPmixUsers, ServerOfRoot_IsTrustedByAnotherUser) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs two users";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::setresgid(kOther, kOther, kOther) != 0 || ::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
+        server_->set_environment();
+        if (PMIx_Init(&self_, nullptr, 0) != PMIX_SUCCESS) ::_exit(3);
+        if (number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE) != 3) ::_exit(4);
+        if (PMIx_Fence(nullptr, 0, nullptr, 0) != PMIX_SUCCESS) ::_exit(5);
+        ::_exit(PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS ? 0 : 6);
+    }
+    server_->start();
+    int status = -1;
+    EXPECT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+// A process of another user has the port of the server: it is told nothing.
+TEST_P(OpenPmixUsers, ServerOfAnotherUser_ReceivesNoByte) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs two users";
+    int ready[2];
+    ASSERT_EQ(0, ::pipe(ready));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        // The user counts with which a connection is accepted.
+        ::close(ready[0]);
+        if (::setresgid(kOther, kOther, kOther) != 0 || ::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
+        auto listener = transport::listen_loopback();
+        if (!listener.ok()) ::_exit(3);
+        const std::string address = transport::tcp_address(listener->get());
+        (void)!::write(ready[1], address.c_str(), address.size() + 1);
+        pollfd waiting{listener->get(), POLLIN, 0};
+        ::poll(&waiting, 1, 60'000);
+        const int socket = ::accept(listener->get(), nullptr, nullptr);
+        char byte;
+        ::_exit(::recv(socket, &byte, 1, 0) == 0 ? 0 : 1);
+    }
+    ::close(ready[1]);
+    char address[64] = "";
+    EXPECT_GT(::read(ready[0], address, sizeof address - 1), 0);
+    ::close(ready[0]);
+    server_->uri = std::string("server.0;tcp4://") + address;
+    server_->start();
+    server_->set_environment();
+    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
+    EXPECT_FALSE(PMIx_Initialized());
+    int status = -1;
+    EXPECT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "it was sent something";
+}
+
+}  // namespace
+}  // namespace pmix::test::openpmix_users_test
