@@ -210,8 +210,11 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
     if (rc != PMIX_SUCCESS) return answer(question, rc);
     const auto it =
         pulls_.try_emplace({proc, question.refresh, question.key, peer->credentials().uid, encoded.take()}).first;
-    // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it.
-    if (it->second.questions.empty()) it->second.flight = 0;
+    // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it: there is another.
+    if (it->second.questions.empty()) {
+        it->second.flight = 0;
+        it->second.lane.leave();
+    }
     if (question.timeout_s > 0) {
         // The key stays where it is as long as the request is there.
         question.timer = Timer(scheduler_, int64_t{question.timeout_s} * 1000,

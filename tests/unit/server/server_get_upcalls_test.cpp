@@ -80,5 +80,25 @@ TEST_F(ServerGetUpcalls, RequesterGone_ItsRequestsWaitNoLonger) {
     EXPECT_TRUE(s.server.turn_until([&] { return upcalls() == kMostUpcalls + 1; }));
 }
 
+// The upcall of a process that has ended is nobody's: the next one that asks for the same has one of its own, in its
+// place.
+TEST_F(ServerGetUpcalls, RequesterGone_TheNextThatAsksForTheSameHasItsOwn) {
+    constexpr int kLimit = 50;
+    s.b.start_get({"job", 2}, "k", kLimit);
+    s.server.settle();
+    ask(s.a, "absent", kMostUpcalls - 1);
+    ASSERT_EQ(kMostUpcalls, upcalls());
+    s.b.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().get.waiting() == kMostUpcalls - 1; }));
+    const uint32_t id = s.a.start_get({"job", 2}, "k", kLimit);
+    s.server.settle();
+    EXPECT_EQ(kMostUpcalls + 1, upcalls());
+    s.host.answer_first();  // to the one that has gone
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(id));
+    s.host.answer_waiting();
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, id));
+}
+
 }  // namespace
 }  // namespace server_get_upcalls_test
