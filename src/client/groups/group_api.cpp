@@ -2,6 +2,7 @@
 #include "client/groups/group_api.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/data/put.h"
 #include "client/session/request.h"
@@ -47,8 +48,8 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     return p;
 }
 
-common::Result<Prepared> prepare_construct(const Session& session, const char* name, const pmix_proc_t procs[],
-                                           size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
+common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
+                                           const pmix_info_t infos[], size_t ninfos) {
     auto p = prepare(GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
     // No processes: the caller is a member that a leader adds (PMIX_GROUP_ADD_MEMBERS).
@@ -56,7 +57,7 @@ common::Result<Prepared> prepare_construct(const Session& session, const char* n
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list.status();
-    name_members(std::move(list).value(), session, p->request);
+    p->request.procs = std::move(list).value();
     return p;
 }
 
@@ -148,9 +149,10 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
 
 pmix_status_t group_construct(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
+    name_members(std::exchange(p->request.procs, {}), session, p->request);
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     if (decides({infos, ninfos})) session.group_events().listen();
     session.group_membership().constructing(p->request.name);
@@ -165,7 +167,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
 pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,

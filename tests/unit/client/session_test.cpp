@@ -195,6 +195,20 @@ TEST_F(SessionTest, GroupConstruct_OfManyListed_IsSentAsRangesToServersThatTakeT
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(members, read->list());
     EXPECT_EQ(3u, of_features(common::kFeatures, 3).procs.size()) << "a short list stays one";
+    // The form that calls back names the same.
+    std::vector<pmix_proc_t> procs;
+    for (const common::ProcId& member : members) procs.push_back(member.to_c());
+    Once done;
+    const auto back = [](pmix_status_t status, pmix_info_t[], size_t, void* once, pmix_release_cbfunc_t, void*) {
+        static_cast<Once*>(once)->fire(status);
+    };
+    ASSERT_EQ(group_construct_nb(*session, "g", procs.data(), procs.size(), nullptr, 0, back, &done), PMIX_SUCCESS);
+    EXPECT_TRUE(done.wait());
+    const auto called_back = FakeChannel::decoded<common::GroupRequest>(channel->sent().back());
+    EXPECT_TRUE(called_back.procs.empty());
+    auto again = common::ProcOrder::read(called_back.procs, called_back.ranges);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(members, again->list());
 }
 
 // rows: P4
