@@ -278,8 +278,8 @@ pmix_status_t Library::set_up_openpmix_client(int64_t patience_ms) {
     }
     client_ = std::move(session);
     WIREUP_RETURN_IF_ERROR(loop_->start());
-    // What their server sends is translated by the loop as it comes.
-    return loop_->need_thread();
+    // Other processes' deletions come unasked, and a Get which finds a copy does not look for them.
+    return environment->traits.deletes_keys ? loop_->need_thread() : PMIX_SUCCESS;
 }
 
 // What the host says of the node's topology, and asks us to find out for its clients, becomes part of every job's data.

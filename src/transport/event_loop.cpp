@@ -266,8 +266,7 @@ void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
 // ---- Watch ----
 
 struct Watch::Inner {
-    const void* loop = nullptr;
-    PassClock* pass = nullptr;
+    EventLoop::State* loop = nullptr;
     WatchHandler* handler = nullptr;
     // Two entries on one descriptor: libevent folds them into one epoll registration.
     event read_entry;
@@ -277,12 +276,12 @@ struct Watch::Inner {
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        HandlerScope scope(inner->loop, *inner->pass);
+        HandlerScope scope(inner->loop, inner->loop->pass);
         inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
     }
     static void on_writable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
-        HandlerScope scope(inner->loop, *inner->pass);
+        HandlerScope scope(inner->loop, inner->loop->pass);
         inner->handler->on_ready(false, true);
     }
 };
@@ -292,7 +291,10 @@ Watch::Watch(std::unique_ptr<Inner> inner) noexcept : inner_(std::move(inner)) {
 Watch::~Watch() {
     if (!inner_) return;
     if (inner_->read) event_del(&inner_->read_entry);
-    if (inner_->write) event_del(&inner_->write_entry);
+    if (inner_->write) {
+        event_del(&inner_->write_entry);
+        --inner_->loop->unsent;
+    }
 }
 
 std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
@@ -300,7 +302,6 @@ std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
     auto inner = std::unique_ptr<Watch::Inner>(new (std::nothrow) Watch::Inner);
     if (!inner) return nullptr;
     inner->loop = state_.get();
-    inner->pass = &state_->pass;
     inner->handler = &handler;
     event_assign(&inner->read_entry, state_->base, fd, EV_READ | EV_PERSIST, &Watch::Inner::on_readable, inner.get());
     event_assign(&inner->write_entry, state_->base, fd, EV_WRITE | EV_PERSIST, &Watch::Inner::on_writable, inner.get());
@@ -315,7 +316,11 @@ bool Watch::set(bool read, bool write) noexcept {
         now = want && done;
         return done;
     };
-    return change(inner_->read_entry, inner_->read, read) && change(inner_->write_entry, inner_->write, write);
+    if (!change(inner_->read_entry, inner_->read, read)) return false;
+    const bool wrote = inner_->write;
+    const bool done = change(inner_->write_entry, inner_->write, write);
+    inner_->loop->unsent += size_t{inner_->write} - size_t{wrote};
+    return done;
 }
 
 // ---- the role ----

@@ -3,11 +3,12 @@
 //
 // One loop thread per process owns all mutable state of client, server and transport. It is the loop's own thread
 // (Drive::own_thread), a thread inside progress() or wait() (Drive::caller), or the thread that runs the host's event
-// base (Drive::host_base). Only post(), need_thread(), is_turned(), on_loop_thread(), on_any_loop(), drive(), start(),
-// stop() and hand_over() may be called from other threads.
+// base (Drive::host_base). Only post(), need_thread(), run_here(), is_turned(), on_loop_thread(), on_any_loop(),
+// drive(), start(), stop() and hand_over() may be called from other threads.
 //
 // A loop that starts late has no thread until there is something for it (post(), wait(), need_thread()): what a
-// process pays for a thread, its stack, its arena and its start, only those pay that need one.
+// process pays for a thread, its stack, its arena and its start, only those pay that need one. A caller that waits for
+// what the loop itself will do may run it meanwhile (run_here()), and no thread is started for that.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -122,6 +123,13 @@ class EventLoop {
     // Where there is no room for the late thread: runs what is ready in its stead, once, on this one. False: there is a
     // thread, none is awaited, or another caller does. Any thread but the loop's.
     bool stand_in() noexcept;
+
+    // Where the late thread has not been needed yet: runs the task on this thread as the loop would, and then the loop,
+    // until the waiter is done or the deadline has passed; without a waiter, what is ready, once. The waiter is
+    // completed by the loop. It returns earlier where another thread needs the loop's, which is started then, as it is
+    // where something is left for it (a task, a timer, bytes to be written). False: the task has not been run, for
+    // there is a thread, or another caller runs the loop. Any thread.
+    bool run_here(Task& task, Waiter* waiter, Deadline deadline) noexcept;
 
     // Drive::caller: runs what is ready and returns. Two threads at once: one runs it, the other returns at once.
     void progress();

@@ -40,6 +40,7 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     int old = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
     pthread_setname_np(pthread_self(), kLoopThreadName);  // from outside it would be three calls through /proc
+    MutexLock lock(state->run_mutex);
     Enter enter(state);
     // One pass for each call, so that the end of a pass is seen; libevent itself would do the same in a loop of its
     // own.
@@ -89,27 +90,68 @@ pmix_status_t EventLoop::need_thread() noexcept {
     const auto has_one = [&] { return s.thread_is == State::Thread::none || s.thread_is == State::Thread::running; };
     if (has_one() || on_loop_thread()) return PMIX_SUCCESS;
     MutexLock lock(s.thread_mutex);
-    // Another thread runs the loop for a moment.
-    if (s.thread_is == State::Thread::stand_in) return PMIX_ERR_OUT_OF_RESOURCE;
-    return has_one() ? PMIX_SUCCESS : s.make_thread();
+    if (has_one()) return PMIX_SUCCESS;
+    const bool relieves = s.thread_is == State::Thread::stand_in;
+    WIREUP_RETURN_IF_ERROR(s.make_thread());
+    if (relieves) s.wake();  // the caller that runs the loop leaves it
+    return PMIX_SUCCESS;
 }
 
-// Where there is no room for the thread: the caller runs what is ready, once. False: another thread does, or the thread
-// is not awaited any more.
-bool EventLoop::State::stand_in() noexcept {
+// ---- callers that run the loop before there is a thread ----
+
+void EventLoop::State::run_as_stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept {
+    CancelShield shield;
+    if (task != nullptr) {
+        HandlerScope scope(this, pass);
+        guarded(*task);
+        task->reset();
+    }
+    Enter enter(this);
+    bool posted = waiter == nullptr;
+    if (waiter != nullptr) {
+        while (!waiter->done() && !deadline.passed() && thread_is == Thread::stand_in && !stand_in_ends)
+            run_pass(deadline);
+        MutexLock lock(queue_mutex);
+        posted = !queue.empty();
+    }
+    if (!posted) return;
+    event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    pass.end();
+}
+
+bool EventLoop::State::has_work() noexcept {
+    if (!timers.empty() || unsent != 0 || steps != nullptr || lost) return true;
+    MutexLock lock(queue_mutex);
+    return !queue.empty();
+}
+
+// False: another thread runs the loop, or the thread is not awaited any more.
+bool EventLoop::State::stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept {
+    if (thread_is != Thread::awaited) return false;
+    if (!run_mutex.try_lock()) return false;
+    bool taken, has_more = false;
     {
         MutexLock lock(thread_mutex);
-        if (thread_is != Thread::awaited) return false;
-        thread_is = Thread::stand_in;
+        taken = thread_is == Thread::awaited;
+        if (taken) thread_is = Thread::stand_in;
     }
-    {
-        Enter enter(this);
-        event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-        pass.end();
+    if (taken) {
+        run_as_stand_in(task, waiter, deadline);
+        has_more = has_work();
     }
+    run_mutex.unlock();
+    if (!taken) return false;
     MutexLock lock(thread_mutex);
+    if (thread_is != Thread::stand_in) return true;
     thread_is = Thread::awaited;
+    // Where there is no room for it, a later call makes it, or does what it would.
+    if (has_more && !stand_in_ends) [[maybe_unused]]
+        const pmix_status_t made = make_thread();
     return true;
+}
+
+bool EventLoop::run_here(Task& task, Waiter* waiter, Deadline deadline) noexcept {
+    return !on_loop_thread() && state_->stand_in(&task, waiter, deadline);
 }
 
 bool EventLoop::is_turned() const noexcept {
@@ -118,7 +160,7 @@ bool EventLoop::is_turned() const noexcept {
 }
 
 bool EventLoop::stand_in() noexcept {
-    return !on_loop_thread() && state_->stand_in();
+    return !on_loop_thread() && state_->stand_in(nullptr, nullptr, Deadline::never());
 }
 
 bool EventLoop::withdraw_thread() noexcept {
@@ -129,8 +171,9 @@ bool EventLoop::withdraw_thread() noexcept {
             if (s.thread_is == State::Thread::awaited)
                 s.thread_is.store(State::Thread::none, std::memory_order_release);
             if (s.thread_is != State::Thread::stand_in || on_loop_thread()) return s.thread_is == State::Thread::none;
+            s.stand_in_ends = true;
         }
-        // It does not wait for anything.
+        s.wake();
         const timespec pause{0, 1'000'000};
         nanosleep(&pause, nullptr);
     }
@@ -208,7 +251,7 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
         if (s.drive == Drive::own_thread && need_thread() != PMIX_SUCCESS) {
             // This thread does what the missing one would; somebody else may complete the waiter, too, and there may be
             // room for the thread in a moment.
-            s.stand_in();
+            s.stand_in(nullptr, nullptr, Deadline::never());
             waiter.wait(sooner(deadline, Deadline::in_ms(1)));
         } else if (s.drive == Drive::own_thread) {
             s.sleep(waiter, deadline);
@@ -224,24 +267,28 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
     return true;
 }
 
+// Waits until something is ready, or until then, and runs its handlers.
+void EventLoop::State::run_pass(Deadline until) noexcept {
+    event alarm;
+    const bool bounded = !until.is_never();
+    if (bounded) {
+        const int64_t us = until.remaining_ns() / 1000 + 1;
+        const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
+        evtimer_assign(
+            &alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
+        evtimer_add(&alarm, &in);
+    }
+    event_base_loop(base, EVLOOP_ONCE);
+    pass.end();
+    if (bounded) evtimer_del(&alarm);
+}
+
 // Runs the loop once. Returns early when any thread completes the waiter.
 void EventLoop::State::run_for(Waiter& waiter, Deadline deadline) {
     if (!waiter.begin_poll(waiter_fd.get())) return;
     {
         Enter enter(this);
-        event alarm;
-        const Deadline until = waiter_fd_watched ? deadline : sooner(deadline, Deadline::in_ms(10));
-        const bool bounded = !until.is_never();
-        if (bounded) {
-            const int64_t us = until.remaining_ns() / 1000 + 1;
-            const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-            evtimer_assign(
-                &alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
-            evtimer_add(&alarm, &in);
-        }
-        event_base_loop(base, EVLOOP_ONCE);
-        pass.end();
-        if (bounded) evtimer_del(&alarm);
+        run_pass(waiter_fd_watched ? deadline : sooner(deadline, Deadline::in_ms(10)));
     }
     if (waiter.end_poll(waiter_fd.get())) return;
     // The completer has written or is about to: await the write, so that it does not reach a closed descriptor.

@@ -112,12 +112,15 @@ struct EventLoop::State {
 
     // The loop's own thread. start(), stop() and hand_over() are not called at the same time, but a late thread may be
     // started by any other.
-    // awaited: it is started when it is needed. stand_in: there was no room for it, and a caller that waits runs the
-    // loop for a moment.
+    // awaited: it is started when it is needed. stand_in: a caller runs the loop in its stead, because there was no
+    // room for it or it has not been needed yet. running: it is there, and begins where the caller leaves.
     enum class Thread : uint8_t { none, awaited, stand_in, running };
     common::Mutex thread_mutex;  // held while `thread_is` changes
     std::atomic<Thread> thread_is{Thread::none};
     pthread_t thread{};
+    common::Mutex run_mutex;                 // held by the thread, or its stand-in, as long as it runs the loop
+    std::atomic<bool> stand_in_ends{false};  // no thread is to follow, and the stand-in is to leave
+    size_t unsent = 0;                       // descriptors that are watched for writing; the loop's own
 
     // Drive::caller: held by the thread that runs the loop. Also held by hand_over() while it ends the loop's thread.
     common::Mutex drive_mutex;
@@ -143,7 +146,10 @@ struct EventLoop::State {
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
     pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
-    bool stand_in() noexcept;
+    bool stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept;
+    void run_as_stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept REQUIRES(run_mutex);
+    bool has_work() noexcept REQUIRES(run_mutex);
+    void run_pass(Deadline until) noexcept;
     void append(Task&& task);
     bool make_waiter_fd() noexcept;
     bool watch_waiter_fd() noexcept;

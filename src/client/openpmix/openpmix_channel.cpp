@@ -11,6 +11,7 @@ namespace pmix::client {
 using common::Bytes;
 using common::FrameHeader;
 using common::MutexLock;
+using transport::Deadline;
 
 namespace {
 
@@ -111,6 +112,12 @@ OpenPmixChannel::~OpenPmixChannel() {
 }
 
 pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload) {
+    return send(header, payload, nullptr, Deadline::in_ms(0));
+}
+
+// With a waiter this thread may stay and run the loop until that is done.
+pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload, transport::Waiter* waiter,
+                                    Deadline deadline) {
     if (!connected()) return PMIX_ERR_UNREACH;
     const auto outbox = outbox_;
     auto number = outbox->push({header, {payload.begin(), payload.end()}});
@@ -118,10 +125,11 @@ pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload) {
     // The loop takes the frame as soon as it is told, so the outbox is not locked then. What another thread's task may
     // have taken meanwhile needs no task of its own.
     try {
-        loop_.post([this, outbox, last = *number] {
+        transport::Task task = [this, outbox, last = *number] {
             transport::assert_on_loop();
             if (outbox->is_open()) translate_pending(last);
-        });
+        };
+        if (!loop_.run_here(task, waiter, deadline)) loop_.post(std::move(task));
     } catch (const std::bad_alloc&) {
         if (outbox->withdraw(*number)) throw;
     }
@@ -129,7 +137,7 @@ pmix_status_t OpenPmixChannel::send(const FrameHeader& header, Bytes payload) {
 }
 
 // The loop would wait for itself.
-pmix_status_t OpenPmixChannel::wait_for_room(transport::Deadline deadline) {
+pmix_status_t OpenPmixChannel::wait_for_room(Deadline deadline) {
     if (loop_.on_loop_thread()) return PMIX_SUCCESS;
     transport::CancelShield shield;
     const auto outbox = outbox_;
@@ -139,10 +147,16 @@ pmix_status_t OpenPmixChannel::wait_for_room(transport::Deadline deadline) {
 }
 
 pmix_status_t OpenPmixChannel::send_and_wait(const FrameHeader& header, Bytes payload, transport::Waiter& waiter,
-                                             transport::Deadline deadline) {
+                                             Deadline deadline) {
     WIREUP_RETURN_IF_ERROR(wait_for_room(deadline));
-    WIREUP_RETURN_IF_ERROR(send(header, payload));
+    WIREUP_RETURN_IF_ERROR(send(header, payload, &waiter, deadline));
     return loop_.wait(waiter, deadline) ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
+}
+
+bool OpenPmixChannel::read_pending() noexcept {
+    transport::Task nothing;
+    (void)loop_.run_here(nothing, nullptr, Deadline::in_ms(0));
+    return true;
 }
 
 void OpenPmixChannel::translate_pending(uint64_t last) {

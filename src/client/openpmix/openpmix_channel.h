@@ -3,8 +3,9 @@
 // library's own, and a translator stands between them and the TCP connection.
 //
 // send() and wait_for_room() from any thread; all else happens on the loop, where the stream and the translator live. A
-// caller that waits is woken by the loop. What a server does not read is bounded: no frame is translated while more
-// than max_queued bytes wait in the stream, and none is taken while twice as much waits in all.
+// caller that waits is woken by the loop, or runs it meanwhile where nothing else has needed its thread. What a server
+// does not read is bounded: no frame is translated while more than max_queued bytes wait in the stream, and none is
+// taken while twice as much waits in all.
 //
 // What can go wrong: a lost server, or one whose bytes are no messages, ends in one on_closed(); after it send()
 // answers PMIX_ERR_UNREACH. A server that does not read: PMIX_ERR_OUT_OF_RESOURCE, and nothing was sent.
@@ -40,6 +41,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     pmix_status_t send_and_wait(const common::FrameHeader& header, common::Bytes payload, transport::Waiter& waiter,
                                 transport::Deadline deadline) override;
     pmix_status_t wait_for_room(transport::Deadline deadline) override;
+    bool read_pending() noexcept override;
     bool connected() const noexcept override { return outbox_->is_open(); }
     void close() noexcept override;
     void abandon() noexcept override;
@@ -90,6 +92,8 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     };
     OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued)
         : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)) {}
+    pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, transport::Waiter* waiter,
+                       transport::Deadline deadline);
     // The frames up to that number, while the stream has room.
     void translate_pending(uint64_t last) REQUIRES(common::loop_thread);
     void translate(const common::Frame& frame) REQUIRES(common::loop_thread);

@@ -26,14 +26,6 @@ class Places {
     std::map<std::string_view, uint32_t>::iterator last_ = places_.end();
 };
 
-bool is_rank(Rank rank) noexcept {
-    return rank == PMIX_RANK_WILDCARD || is_real_rank(rank);
-}
-
-bool is_nspace(std::string_view nspace) noexcept {
-    return !nspace.empty() && nspace.size() <= kMaxNspaceLength && nspace.find('\0') == nspace.npos;
-}
-
 }  // namespace
 
 ProcOrder::ProcOrder(const ProcList& procs) {
@@ -52,7 +44,7 @@ ProcOrder::ProcOrder(const ProcList& procs) {
 
 Result<ProcOrder> ProcOrder::read(const ProcList& procs, const RangeList& ranges) {
     for (const ProcId& p : procs)
-        if (!is_nspace(p.nspace) || !is_rank(p.rank)) return PMIX_ERR_BAD_PARAM;
+        if (!is_nspace(p.nspace) || !is_named_rank(p.rank)) return PMIX_ERR_BAD_PARAM;
     if (ranges.empty()) return ProcOrder(procs);
     if (!procs.empty()) return PMIX_ERR_BAD_PARAM;
     ProcOrder out;

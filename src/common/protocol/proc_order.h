@@ -2,7 +2,7 @@
 // Processes in an order, as ranges of ranks: the members of a group, where a process's place is its rank in the group.
 //
 // Pure values, any thread. A job of any size that is listed by its ranks takes a few bytes. A wildcard is one process
-// here. In contrast to a ProcSet, equal orders name the same processes equally often, in the same order.
+// here.
 //
 // What can go wrong, in read(): a namespace or range that is none, ranks as bits, which have no order, more processes
 // than a list may have, or a list and ranges at once (PMIX_ERR_BAD_PARAM).
@@ -31,13 +31,11 @@ class ProcOrder {
     const std::vector<std::string>& nspaces() const noexcept { return nspaces_; }
     ProcList list() const;
     ProcSet set() const;
-    bool operator==(const ProcOrder& o) const noexcept = default;
 
   private:
     struct Range {
         uint32_t nspace = 0;  // its place among nspaces_
         Rank first = 0, last = 0;
-        bool operator==(const Range& o) const noexcept = default;
     };
     std::vector<std::string> nspaces_;
     std::vector<Range> ranges_;

@@ -176,6 +176,14 @@ void use_bits(RangeList& list) {
     }
 }
 
+bool is_nspace(std::string_view nspace) noexcept {
+    return !nspace.empty() && nspace.size() <= kMaxNspaceLength && nspace.find('\0') == nspace.npos;
+}
+
+bool is_named_rank(Rank rank) noexcept {
+    return rank == PMIX_RANK_WILDCARD || is_real_rank(rank);
+}
+
 bool is_all_of(const ProcList& procs, std::string_view nspace) noexcept {
     return !procs.empty() && std::all_of(procs.begin(), procs.end(), [nspace](const ProcId& proc) {
         return proc.rank == PMIX_RANK_WILDCARD && proc.nspace == nspace;
@@ -184,16 +192,13 @@ bool is_all_of(const ProcList& procs, std::string_view nspace) noexcept {
 
 Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
     uint64_t most = kMaxListLength;
-    const auto is_rank = [](Rank rank) { return rank == PMIX_RANK_WILDCARD || is_real_rank(rank); };
     for (const ProcId& p : procs)
-        if (p.nspace.empty() || !is_rank(p.rank)) return PMIX_ERR_BAD_PARAM;
+        if (!is_nspace(p.nspace) || !is_named_rank(p.rank)) return PMIX_ERR_BAD_PARAM;
     std::vector<ProcSet::Part> parts = parts_of(procs);
     parts.reserve(parts.size() + ranges.size());
     most -= std::min<uint64_t>(most, procs.size());
     for (RankRanges& r : ranges) {
-        if (r.nspace.empty() || r.nspace.size() > kMaxNspaceLength || r.nspace.find('\0') != r.nspace.npos ||
-            r.ranks.size() % 2 != 0)
-            return PMIX_ERR_BAD_PARAM;
+        if (!is_nspace(r.nspace) || r.ranks.size() % 2 != 0) return PMIX_ERR_BAD_PARAM;
         auto in_bits = RankSet::of_bits(r.first_of_bits, r.bits);
         if (!in_bits) return in_bits.status();
         // Without branches: there may be some 100,000. A wildcard is no real rank, and a range of its own.

@@ -86,6 +86,9 @@ class ProcSet {
     uint64_t size_ = 0;
 };
 
+// What a message may name: a namespace of a length that one has, and one of its processes or all.
+bool is_nspace(std::string_view nspace) noexcept;
+bool is_named_rank(Rank rank) noexcept;
 // Does the list name all of a namespace and nothing else, once or several times?
 bool is_all_of(const ProcList& procs, std::string_view nspace) noexcept;
 // A list as ranges, in its own order. Empty: the list would be shorter as it is.

@@ -5,15 +5,18 @@
 #include <pmix.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "client/openpmix/environment.h"
 #include "client/openpmix/greeting.h"
 #include "client/openpmix/job_blob.h"
+#include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/openpmix_server.h"
 #include "transport/tcp_socket.h"
@@ -186,6 +189,56 @@ TEST_P(OpenPmixClient, Init_KnowsTheJob) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_nodes("job", &nodes));
     EXPECT_STREQ("here,there", nodes);
     std::free(nodes);
+}
+
+size_t threads() {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// A thread for the loop would cost each process its stack, and each call two switches. Deletions by other processes
+// come without a call.
+TEST_P(OpenPmixClient, CallsThatWait_RunTheLoopThemselves) {
+    answer_get("job", 1, {{"their.key", 11}});
+    const size_t others = threads() + 1;  // the server's
+    init();
+    const size_t from_start = others + (server_->traits.deletes_keys ? 1 : 0);
+    EXPECT_EQ(from_start, threads());
+    Value value = Value::u32(7);
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+        EXPECT_EQ(11u, number(proc(1), "their.key"));
+    }
+    EXPECT_EQ(from_start, threads());
+    // What comes while no call waits is the thread's.
+    pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 41;
+    const auto ignore = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                           pmix_event_notification_cbfunc_fn_t, void*) {};
+    EXPECT_LE(0, PMIx_Register_event_handler(&code, 1, nullptr, 0, ignore, nullptr, nullptr));
+    EXPECT_EQ(others + 1, threads());
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+}
+
+TEST_P(OpenPmixClient, CallsThatWait_OfTwoThreads_BothEnd) {
+    // The first fence is not answered before the second request was received.
+    std::optional<uint32_t> fence;
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes) { fence = tag; });
+    server_->on(theirs::Command::publish, [&](uint32_t tag, common::Bytes) {
+        server_->send_status(tag, PMIX_SUCCESS);
+        if (fence) server_->send_status(*fence, PMIX_SUCCESS);
+    });
+    init();
+    const int asked = server_->requests;
+    auto first = std::async(std::launch::async, [] { return PMIx_Fence(nullptr, 0, nullptr, 0); });
+    const test::LongWait wait;
+    while (server_->requests == asked && !wait.over()) std::this_thread::yield();
+    pmix_info_t info;
+    const bool yes = true;
+    PMIX_INFO_LOAD(&info, "published", &yes, PMIX_BOOL);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Publish(&info, 1));
+    EXPECT_EQ(PMIX_SUCCESS, first.get());
 }
 
 TEST_P(OpenPmixClient, Commit_HasEveryValueInItsSections) {

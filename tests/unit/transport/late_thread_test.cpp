@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loop whose thread starts late: a process that has nothing for the loop does not pay for a thread.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -125,6 +126,219 @@ TEST(LateThread, HandedOverBeforeItWasNeeded_CallersDriveTheLoop) {
         EXPECT_TRUE(loop->wait(waiter, most.deadline()));
         EXPECT_EQ(std::this_thread::get_id(), by);
     }
+}
+
+// ---- a caller that runs the loop ----
+
+// Completes a waiter when somebody writes to it, and tells which thread has seen that.
+struct Bell final : WatchHandler {
+    explicit Bell(EventLoop& loop) {
+        EXPECT_EQ(0, ::pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+        LoopRole role(loop);
+        watch = loop.watch(ends[0], *this);
+        EXPECT_TRUE(watch->set(true, false));
+    }
+    ~Bell() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    void on_ready(bool, bool) noexcept override {
+        char byte;
+        EXPECT_EQ(1, ::read(ends[0], &byte, 1));
+        by = std::this_thread::get_id();
+        waiter.complete();
+    }
+    void ring() const { EXPECT_EQ(1, ::write(ends[1], "x", 1)); }
+    void close(EventLoop& loop) {
+        LoopRole role(loop);
+        watch.reset();
+    }
+
+    int ends[2];
+    Waiter waiter;
+    std::thread::id by;
+    std::unique_ptr<Watch> watch;
+};
+
+TEST(LateThread, RunHere_TheCallerIsTheLoop) {
+    auto loop = late_loop();
+    Bell bell(*loop);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    bool on_loop = false, later = false;
+    Task task = [&] {
+        on_loop = loop->on_loop_thread();
+        loop->post([&] { later = true; });
+        bell.ring();
+    };
+    const test::LongWait most;
+    EXPECT_TRUE(loop->run_here(task, &bell.waiter, most.deadline()));
+    EXPECT_TRUE(bell.waiter.done());
+    EXPECT_EQ(std::this_thread::get_id(), bell.by);
+    EXPECT_TRUE(on_loop);
+    EXPECT_TRUE(later) << "what the loop has posted itself";
+    EXPECT_FALSE(loop->on_loop_thread());
+    EXPECT_FALSE(loop->is_turned());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    bell.close(*loop);
+}
+
+TEST(LateThread, RunHere_WithoutAWaiter_RunsWhatIsReady) {
+    auto loop = late_loop();
+    Bell bell(*loop);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    bell.ring();
+    Task nothing;
+    EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never()));
+    EXPECT_TRUE(bell.waiter.done());
+    EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never())) << "and does not wait";
+    EXPECT_FALSE(loop->is_turned());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    bell.close(*loop);
+}
+
+TEST(LateThread, RunHere_DeadlinePasses) {
+    auto loop = late_loop();
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Waiter waiter;
+    Task nothing;
+    EXPECT_TRUE(loop->run_here(nothing, &waiter, Deadline::in_ms(20)));
+    EXPECT_FALSE(loop->wait(waiter, Deadline::in_ms(0)));
+    EXPECT_FALSE(loop->is_turned());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+}
+
+TEST(LateThread, RunHere_SomebodyElseIsTheLoop_IsNotDone) {
+    auto loop = late_loop();
+    bool ran = false;
+    Task task = [&] { ran = true; };
+    EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "not started yet";
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Task outer = [&] { EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "on the loop itself"; };
+    EXPECT_TRUE(loop->run_here(outer, nullptr, Deadline::never()));
+    ASSERT_EQ(PMIX_SUCCESS, loop->need_thread());
+    EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "there is a thread";
+    EXPECT_FALSE(ran);
+    EXPECT_TRUE(bool(task)) << "it can be posted";
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "stopped";
+}
+
+// What is left for the loop when the caller leaves it needs the thread.
+TEST(LateThread, RunHere_ATimerIsLeft_StartsTheThread) {
+    auto loop = late_loop();
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Waiter waiter;
+    Task task = [&] {
+        assert_on_loop();
+        loop->after(1, [&] { waiter.complete(); });
+    };
+    EXPECT_TRUE(loop->run_here(task, nullptr, Deadline::never()));
+    EXPECT_TRUE(loop->is_turned());
+    const test::LongWait most;
+    EXPECT_TRUE(loop->wait(waiter, most.deadline()));
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+}
+
+TEST(LateThread, RunHere_SomethingIsToBeWritten_StartsTheThread) {
+    struct Nothing final : WatchHandler {
+        void on_ready(bool, bool) noexcept override {}
+    } handler;
+    auto loop = late_loop();
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    std::unique_ptr<Watch> watch;
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(ends[1], handler);
+        EXPECT_TRUE(watch->set(false, true));
+        EXPECT_TRUE(watch->set(false, false));
+    }
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Task nothing;
+    EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never()));
+    EXPECT_FALSE(loop->is_turned()) << "nothing is to be written any more";
+    Task task = [&] {
+        assert_on_loop();
+        EXPECT_TRUE(watch->set(false, true));
+    };
+    EXPECT_TRUE(loop->run_here(task, nullptr, Deadline::never()));
+    EXPECT_TRUE(loop->is_turned());
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    LoopRole role(*loop);
+    watch.reset();
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+// Runs the loop on a thread of its own until the bell is rung, and says whether that thread has been the loop.
+struct Caller {
+    Caller(EventLoop& loop, Bell& bell) {
+        thread = std::thread([&] {
+            Task task = [this] { inside.complete(); };
+            was_loop = loop.run_here(task, &bell.waiter, Deadline::never());
+            left.complete();
+            loop.wait(bell.waiter, Deadline::never());
+        });
+        const test::LongWait most;
+        EXPECT_TRUE(inside.wait(most.deadline()));
+    }
+    Waiter inside, left;
+    std::atomic<bool> was_loop{false};
+    std::thread thread;
+};
+
+TEST(LateThread, RunHere_AnotherThreadNeedsTheLoop_IsRelieved) {
+    for (int round = 0; round < 50; ++round) {
+        auto loop = late_loop();
+        Bell bell(*loop);
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        Caller caller(*loop, bell);
+        EXPECT_TRUE(runs(*loop));
+        EXPECT_TRUE(loop->is_turned());
+        const test::LongWait most;
+        EXPECT_TRUE(caller.left.wait(most.deadline())) << "although its waiter is not done";
+        bell.ring();
+        caller.thread.join();
+        EXPECT_TRUE(caller.was_loop);
+        EXPECT_NE(std::this_thread::get_id(), bell.by);
+        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        bell.close(*loop);
+    }
+}
+
+TEST(LateThread, RunHere_LoopIsStoppedMeanwhile_TheCallerLeaves) {
+    for (int round = 0; round < 20; ++round) {
+        auto loop = late_loop();
+        Bell bell(*loop);
+        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        std::atomic<bool> ended{false};
+        Waiter inside;
+        std::thread caller([&] {
+            Task task = [&] { inside.complete(); };
+            EXPECT_TRUE(loop->run_here(task, &bell.waiter, Deadline::never()));
+            ended = true;
+        });
+        const test::LongWait most;
+        EXPECT_TRUE(inside.wait(most.deadline()));
+        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        caller.join();
+        EXPECT_TRUE(ended);
+        EXPECT_FALSE(loop->is_turned());
+        bell.close(*loop);
+    }
+}
+
+TEST(LateThread, RunHere_HandedOverMeanwhile_TheCallerGoesOnAsTheDriver) {
+    auto loop = late_loop();
+    Bell bell(*loop);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    Caller caller(*loop, bell);
+    EXPECT_EQ(PMIX_SUCCESS, loop->hand_over(true));
+    bell.ring();
+    const auto id = caller.thread.get_id();
+    caller.thread.join();
+    EXPECT_EQ(id, bell.by);
+    bell.close(*loop);
 }
 
 #if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they want all the address space for themselves
