@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "dstore/contribution.h"
 #include "server/namespaces/namespace_data.h"
 #include "support/store_values.h"
@@ -55,10 +58,41 @@ TEST(ModexBlobTest, ReadSection_OfAnotherVersionOrAnEndlessName_IsRefused) {
     EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_section(common::Bytes(good).first(good.size() - 1)).status());
 }
 
+// What hardly shrinks takes longer to compress and inflate than to be carried, and so does what is short.
+TEST(ModexBlobTest, Wrap_CompressesWhatIsLongAndShrinksToASmallPart) {
+    constexpr size_t kLong = 256u << 10;
+    std::vector<uint8_t> noise(kLong), half(kLong);
+    std::mt19937 random(7);
+    for (size_t i = 0; i < kLong; ++i) {
+        noise[i] = static_cast<uint8_t>(random());
+        half[i] = i % 2 == 0 ? noise[i] : 0;
+    }
+    // Names at the beginning do not stand for the rest.
+    auto zeros_first = noise;
+    std::fill_n(zeros_first.begin(), kLong / 4, uint8_t{0});
+    const std::vector<uint8_t> zeros(kLong);
+    const auto is_compressed = [](common::Bytes payload) {
+        std::vector<uint8_t> storage;
+        const auto blob = wrap_section("job", payload).value();
+        auto section = read_section(blob);
+        EXPECT_TRUE(section.ok());
+        auto chunks = section_chunks(*section, storage);
+        EXPECT_TRUE(chunks.ok() && std::ranges::equal(payload, *chunks));
+        const auto job = wrap_job("job", payload).value();
+        EXPECT_EQ(section->compressed, read_section(job)->compressed);
+        return section->compressed;
+    };
+    EXPECT_TRUE(is_compressed(zeros));
+    EXPECT_FALSE(is_compressed(common::Bytes(zeros).first(32u << 10)));
+    EXPECT_FALSE(is_compressed(noise));
+    EXPECT_FALSE(is_compressed(half));
+    EXPECT_FALSE(is_compressed(zeros_first));
+}
+
 // The size in the header of a compressed section is bounded before anything is inflated.
 TEST(ModexBlobTest, Chunks_OfASizeBeyondTheBound_AreRefused) {
     constexpr size_t kRawSize = 12;  // its place in the header
-    const std::vector<uint8_t> zeros(4096);
+    const std::vector<uint8_t> zeros(128u << 10);
     auto blob = wrap_section("job", zeros).value();
     std::vector<uint8_t> storage;
     const auto inflate = [&] {
