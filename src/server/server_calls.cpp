@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a host calls, handed to the object that does it. Loop thread.
+#include <new>
 #include <utility>
 
+#include "common/base/compress.h"
 #include "server/jobs/fabric_allocation.h"
 #include "server/namespaces/job_section.h"
 #include "server/parts.h"
@@ -15,9 +17,16 @@ void Server::make_due_upcalls() {
 
 pmix_status_t Server::register_nspace(JobInfo&& job) {
     const std::string name = job.nspace;
-    const pmix_status_t rc = parts_->registration.register_nspace(std::move(job));
-    if (rc == PMIX_SUCCESS) parts_->share_with_self(name);
-    return rc;
+    WIREUP_RETURN_IF_ERROR(parts_->registration.register_nspace(std::move(job)));
+    parts_->share_with_self(name);
+    // While the host starts the processes, and not in their first exchange with other nodes.
+    const Nspace* nspace = parts_->registry.find(name);
+    if (nspace == nullptr || nspace->placed.nodes.size() < 2) return PMIX_SUCCESS;
+    try {
+        parts_->scheduler.post([] { common::prepare_compression(); });
+    } catch (const std::bad_alloc&) {  // then in their exchange
+    }
+    return PMIX_SUCCESS;
 }
 
 void Server::deregister_nspace(std::string_view name) {

@@ -16,12 +16,20 @@ uInt step(size_t left) noexcept {
     return static_cast<uInt>(std::min(left, kMaxStep));
 }
 
+// The fastest level, with 64 KiB of memory instead of 260: of that most would be touched for the first time here, and
+// the stream is hardly longer. Any inflate() reads it.
+constexpr int kLevel = 1, kWindowBits = 13, kMemory = 6;
+
+constexpr size_t kSample = size_t{8} << 10;
+
 // A zlib stream that is ended whatever happens to the vectors beside it.
 struct Deflate {
     const Zlib& zlib;
     z_stream z{};
     explicit Deflate(const Zlib& functions) : zlib(functions) {
-        if (zlib.deflate_init(&z, 1, ZLIB_VERSION, sizeof z) != Z_OK) throw std::bad_alloc();
+        if (zlib.deflate_init(&z, kLevel, Z_DEFLATED, kWindowBits, kMemory, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                              sizeof z) != Z_OK)
+            throw std::bad_alloc();
     }
     ~Deflate() { zlib.deflate_end(&z); }
     Deflate(const Deflate&) = delete;
@@ -39,17 +47,12 @@ struct Inflate {
     Inflate& operator=(const Inflate&) = delete;
 };
 
-}  // namespace
-
-std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header) {
-    if (input.size() < kMinCompress || header >= input.size()) return std::nullopt;
-    const Zlib* zlib = Zlib::open();
-    if (zlib == nullptr) return std::nullopt;
+// What it gives, unless that and the header would not be smaller than the input.
+std::optional<std::vector<uint8_t>> run(Deflate& stream, Bytes input, size_t header) {
     // Room for less than the input and no more: a stream that does not gain runs out of it and is given up there. It
     // grows by quarters of the input, since what compresses at all usually needs one.
     const size_t most = input.size() - 1;
     std::vector<uint8_t> out(std::min(most, header + input.size() / 4 + 64));
-    Deflate stream(*zlib);
     const uint8_t* next_in = input.data();
     size_t left = input.size();
     size_t used = header;
@@ -60,7 +63,7 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
         stream.z.avail_in = in;
         stream.z.next_out = out.data() + used;
         stream.z.avail_out = space;
-        const int rc = zlib->deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
+        const int rc = stream.zlib.deflate(&stream.z, in == left ? Z_FINISH : Z_NO_FLUSH);
         next_in += in - stream.z.avail_in;
         left -= in - stream.z.avail_in;
         used += space - stream.z.avail_out;
@@ -74,6 +77,30 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
             out.resize(std::min(most, used + input.size() / 4 + 64));
         }
     }
+}
+
+}  // namespace
+
+std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header) {
+    if (input.size() < kMinCompress || header >= input.size()) return std::nullopt;
+    const Zlib* zlib = Zlib::open();
+    if (zlib == nullptr) return std::nullopt;
+    Deflate stream(*zlib);
+    return run(stream, input, header);
+}
+
+std::optional<std::vector<uint8_t>> deflate_if_much_smaller(Bytes input) {
+    if (input.size() < 2 * kSample) return std::nullopt;
+    const Zlib* zlib = Zlib::open();
+    if (zlib == nullptr) return std::nullopt;
+    Deflate stream(*zlib);
+    const auto sample = run(stream, input.subspan(input.size() / 2, kSample), 0);
+    if (!sample || sample->size() > kSample / 4 || zlib->deflate_reset(&stream.z) != Z_OK) return std::nullopt;
+    return run(stream, input, 0);
+}
+
+void prepare_compression() noexcept {
+    (void)Zlib::open();
 }
 
 Result<std::vector<uint8_t>> inflate_bounded(Bytes stream, size_t max_output, size_t size_hint) {

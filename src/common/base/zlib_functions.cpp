@@ -12,8 +12,9 @@ const Zlib* Zlib::open() noexcept {
     static const Zlib library = [] {
         Zlib z;
         void* handle = open_library("libz.so.1", "nothing is compressed, and compressed data cannot be read");
-        if (handle == nullptr || !find_function(handle, "deflateInit_", z.deflate_init) ||
-            !find_function(handle, "deflate", z.deflate) || !find_function(handle, "deflateEnd", z.deflate_end) ||
+        if (handle == nullptr || !find_function(handle, "deflateInit2_", z.deflate_init) ||
+            !find_function(handle, "deflate", z.deflate) || !find_function(handle, "deflateReset", z.deflate_reset) ||
+            !find_function(handle, "deflateEnd", z.deflate_end) ||
             !find_function(handle, "inflateInit_", z.inflate_init) || !find_function(handle, "inflate", z.inflate) ||
             !find_function(handle, "inflateEnd", z.inflate_end))
             z.inflate_end = nullptr;

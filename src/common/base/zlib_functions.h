@@ -10,8 +10,9 @@
 namespace pmix::common {
 
 struct Zlib {
-    decltype(&::deflateInit_) deflate_init = nullptr;
+    decltype(&::deflateInit2_) deflate_init = nullptr;
     decltype(&::deflate) deflate = nullptr;
+    decltype(&::deflateReset) deflate_reset = nullptr;
     decltype(&::deflateEnd) deflate_end = nullptr;
     decltype(&::inflateInit_) inflate_init = nullptr;
     decltype(&::inflate) inflate = nullptr;

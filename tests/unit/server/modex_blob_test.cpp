@@ -83,7 +83,7 @@ TEST(ModexBlobTest, Wrap_CompressesWhatIsLongAndShrinksToASmallPart) {
         return section->compressed;
     };
     EXPECT_TRUE(is_compressed(zeros));
-    EXPECT_FALSE(is_compressed(common::Bytes(zeros).first(32u << 10)));
+    EXPECT_FALSE(is_compressed(common::Bytes(zeros).first(16u << 10)));
     EXPECT_FALSE(is_compressed(noise));
     EXPECT_FALSE(is_compressed(half));
     EXPECT_FALSE(is_compressed(zeros_first));
