@@ -11,6 +11,12 @@
 
 namespace pmix::server {
 
+namespace {
+
+constexpr int64_t kStartMs = 5;  // by then processes are being started
+
+}  // namespace
+
 void Server::make_due_upcalls() {
     parts_->host.flush();
 }
@@ -19,11 +25,12 @@ pmix_status_t Server::register_nspace(JobInfo&& job) {
     const std::string name = job.nspace;
     WIREUP_RETURN_IF_ERROR(parts_->registration.register_nspace(std::move(job)));
     parts_->share_with_self(name);
-    // While the host starts the processes, and not in their first exchange with other nodes.
+    // While the host starts the processes: neither while it registers them nor in their first exchange with other
+    // nodes.
     const Nspace* nspace = parts_->registry.find(name);
     if (nspace == nullptr || nspace->placed.nodes.size() < 2) return PMIX_SUCCESS;
     try {
-        parts_->scheduler.post([] { common::prepare_compression(); });
+        parts_->scheduler.after(kStartMs, [] { common::prepare_compression(); });
     } catch (const std::bad_alloc&) {  // then in their exchange
     }
     return PMIX_SUCCESS;
