@@ -10,3 +10,12 @@ pkg_check_modules(HWLOC REQUIRED hwloc)
 add_library(wireup_dependencies INTERFACE)
 target_link_libraries(wireup_dependencies INTERFACE event_core Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(wireup_dependencies SYSTEM INTERFACE ${LIBEVENT_CORE_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS} ${HWLOC_INCLUDE_DIRS})
+
+# gcc before 13 calls libatomic for atomics of one byte where the machine has none (riscv64).
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <atomic>
+std::atomic<bool> flag;
+int main() { return flag.exchange(true); }" WIREUP_ATOMICS_ARE_INLINE)
+if(NOT WIREUP_ATOMICS_ARE_INLINE)
+  target_link_libraries(wireup_dependencies INTERFACE atomic)
+endif()
