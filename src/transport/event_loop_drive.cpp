@@ -107,16 +107,13 @@ void EventLoop::State::run_as_stand_in(Task* task, Waiter* waiter, Deadline dead
         task->reset();
     }
     Enter enter(this);
-    bool posted = waiter == nullptr;
-    if (waiter != nullptr) {
-        while (!waiter->done() && !deadline.passed() && thread_is == Thread::stand_in && !stand_in_ends)
-            run_pass(deadline);
-        MutexLock lock(queue_mutex);
-        posted = !queue.empty();
+    if (waiter == nullptr) {
+        event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        pass.end();
+        return;
     }
-    if (!posted) return;
-    event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-    pass.end();
+    // What a handler posts runs before its pass ends.
+    while (!waiter->done() && !deadline.passed() && thread_is == Thread::stand_in && !stand_in_ends) run_pass(deadline);
 }
 
 bool EventLoop::State::has_work() noexcept {
