@@ -16,9 +16,15 @@ uInt step(size_t left) noexcept {
     return static_cast<uInt>(std::min(left, kMaxStep));
 }
 
-// The fastest level, with 64 KiB of memory instead of 260: of that most would be touched for the first time here, and
-// the stream is hardly longer. Any inflate() reads it.
-constexpr int kLevel = 1, kWindowBits = 13, kMemory = 6;
+constexpr int kFastest = 1;  // level
+
+// What zlib takes by itself, 260 KiB; other libraries read the stream, and some tell it by its first byte, which names
+// the window. And 64 KiB, for what this library alone reads: most of the memory is touched for the first time, and the
+// stream is hardly longer.
+struct Memory {
+    int window_bits, level;
+};
+constexpr Memory kUsual{15, 8}, kSmall{13, 6};
 
 constexpr size_t kSample = size_t{8} << 10;
 
@@ -26,9 +32,9 @@ constexpr size_t kSample = size_t{8} << 10;
 struct Deflate {
     const Zlib& zlib;
     z_stream z{};
-    explicit Deflate(const Zlib& functions) : zlib(functions) {
-        if (zlib.deflate_init(&z, kLevel, Z_DEFLATED, kWindowBits, kMemory, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-                              sizeof z) != Z_OK)
+    Deflate(const Zlib& functions, Memory memory) : zlib(functions) {
+        if (zlib.deflate_init(&z, kFastest, Z_DEFLATED, memory.window_bits, memory.level, Z_DEFAULT_STRATEGY,
+                              ZLIB_VERSION, sizeof z) != Z_OK)
             throw std::bad_alloc();
     }
     ~Deflate() { zlib.deflate_end(&z); }
@@ -85,7 +91,7 @@ std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t heade
     if (input.size() < kMinCompress || header >= input.size()) return std::nullopt;
     const Zlib* zlib = Zlib::open();
     if (zlib == nullptr) return std::nullopt;
-    Deflate stream(*zlib);
+    Deflate stream(*zlib, kUsual);
     return run(stream, input, header);
 }
 
@@ -93,7 +99,7 @@ std::optional<std::vector<uint8_t>> deflate_if_much_smaller(Bytes input) {
     if (input.size() < 2 * kSample) return std::nullopt;
     const Zlib* zlib = Zlib::open();
     if (zlib == nullptr) return std::nullopt;
-    Deflate stream(*zlib);
+    Deflate stream(*zlib, kSmall);
     const auto sample = run(stream, input.subspan(input.size() / 2, kSample), 0);
     if (!sample || sample->size() > kSample / 4 || zlib->deflate_reset(&stream.z) != Z_OK) return std::nullopt;
     return run(stream, input, 0);

@@ -24,7 +24,7 @@ inline constexpr size_t kMinCompress = 4096;
 std::optional<std::vector<uint8_t>> deflate_if_smaller(Bytes input, size_t header = 0);
 
 // The same where it gains much: nothing unless 8 KiB from the middle of the input shrink to a quarter. At the beginning
-// there are often names, which shrink more than what they name.
+// there are often names, which shrink more than what they name. The stream's window is smaller than usual.
 std::optional<std::vector<uint8_t>> deflate_if_much_smaller(Bytes input);
 
 // Loads zlib, so that the first call of the others does not: some 150 us.

@@ -61,6 +61,23 @@ TEST(Compress, OnlyIfItGains) {
     EXPECT_FALSE(deflate_if_smaller(input, kMinCompress - alone));
 }
 
+// The first byte names the window. Other libraries and programs tell a zlib stream by the usual one.
+TEST(Compress, ForOthers_HasTheUsualWindow) {
+    EXPECT_EQ(0x78, deflate_if_smaller(text_of(10'000))->front());
+}
+
+TEST(Compress, MuchSmaller_IsReadAsAnyOther) {
+    const auto input = text_of(300'000);
+    const auto packed = deflate_if_much_smaller(input);
+    ASSERT_TRUE(packed);
+    EXPECT_LT(packed->size(), input.size() / 4);
+    auto plain = inflate_bounded(*packed, input.size());
+    ASSERT_TRUE(plain);
+    EXPECT_EQ(input, *plain);
+    EXPECT_FALSE(deflate_if_much_smaller(noise_of(300'000)));
+    EXPECT_FALSE(deflate_if_much_smaller(text_of(10'000)));
+}
+
 TEST(Compress, OutputIsBoundedToTheByte) {
     const auto input = text_of(50'000);
     const auto packed = zlib_of(input, 9);
