@@ -18,4 +18,5 @@ std::atomic<bool> flag;
 int main() { return flag.exchange(true); }" WIREUP_ATOMICS_ARE_INLINE)
 if(NOT WIREUP_ATOMICS_ARE_INLINE)
   target_link_libraries(wireup_dependencies INTERFACE atomic)
+  set(WIREUP_LIBATOMIC " -latomic")  # for pmix.pc
 endif()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes in an order, as ranges of ranks: the members of a group, where a process's place is its rank in the group.
 //
-// Pure values, any thread. A job of any size that is listed by its ranks takes a few bytes. A wildcard is one process
-// here.
+// Pure values, any thread. A job of any size that is listed by its ranks takes a few bytes; a wildcard is one process.
 //
 // What can go wrong, in read(): a namespace or range that is none, ranks as bits, which have no order, more processes
 // than a list may have, or a list and ranges at once (PMIX_ERR_BAD_PARAM).

@@ -3,6 +3,7 @@
 // the protocol by this tree's codec (tests/support/openpmix_server.h); and servers that say what is false.
 #include <gtest/gtest.h>
 #include <pmix.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <filesystem>
@@ -191,9 +192,21 @@ TEST_P(OpenPmixClient, Init_KnowsTheJob) {
     std::free(nodes);
 }
 
-size_t threads() {
+size_t count_tasks() {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
     return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+// One that has been joined may be listed for a moment yet.
+size_t threads() {
+    size_t count = count_tasks();
+    for (int equal = 0; equal < 10; ++equal) {
+        ::usleep(1000);
+        if (const size_t now = count_tasks(); now != count) {
+            count = now;
+            equal = 0;
+        }
+    }
+    return count;
 }
 
 // A thread for the loop would cost each process its stack, and each call two switches. Deletions by other processes
