@@ -183,6 +183,7 @@ int daemon_main(const struct options* options, const char* session, const char* 
     snprintf(node.directory, sizeof node.directory, "%s/%s", session, node.hostname);
     setpgid(0, 0); /* Ctrl-C is for the head, which ends this node */
     own_streams();
+    memory_start();
     sweep_become_subreaper();
     int signals = take_signals();
     struct mesh_setup setup = {self, options->nodes, sockets, handlers, peer_lost};

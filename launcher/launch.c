@@ -10,9 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,28 +314,6 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
     free(nspace);
 }
 
-/* The allocator of a long-running daemon would keep the memory of its largest job. Not at once: frames and answers that
- * are still on their way through the daemon or the library's thread are freed after the job, and what is freed behind a
- * trim stays. */
-enum { TRIM_AFTER_MS = 100 };
-
-static struct timer* trim;
-static bool ended_since; /* another job ended while the timer ran */
-
-static void give_memory_back(void* unused) {
-    (void)unused;
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-    trim = ended_since ? loop_after(TRIM_AFTER_MS / 1000.0, give_memory_back, NULL) : NULL;
-    ended_since = false;
-}
-
-static void give_memory_back_soon(void) {
-    ended_since = trim != NULL;
-    if (!trim) trim = loop_after(TRIM_AFTER_MS / 1000.0, give_memory_back, NULL);
-}
-
 /* The head has the end of each process; the frames of their nodes about it may still be on their way to us. */
 void launch_forget_if_over(struct job* job) {
     if (!job->over) return;
@@ -351,7 +326,7 @@ void launch_forget_if_over(struct job* job) {
     delete_sets(job);
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);
-    give_memory_back_soon();
+    memory_give_back_later();
 }
 
 void launch_deregister_all(void) {

@@ -19,6 +19,7 @@
  *     groups.c     groups; bootstrap.c: of leaders that do not know each other
  *     spawn.c      PMIx_Spawn; hosts.c: its nodes    query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
+ *     memory.c     what jobs held goes back to the system
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
  *
  * The nodes are fully connected by Unix sockets made before the fork, so no process has to look for another. */

@@ -39,6 +39,10 @@ void launch_reap(void);                      /* on SIGCHLD */
 void launch_forget_if_over(struct job* job); /* frees it, if no more frames about it are expected */
 void launch_deregister_all(void);
 
+/* memory.c: what jobs held goes back to the system. */
+void memory_start(void);           /* before the server, whose thread allocates too */
+void memory_give_back_later(void); /* a job has ended */
+
 /* iof.c: their output. */
 struct streams;
 enum { CHILD_FDS = 4 }; /* stdin, stdout, stderr, and where the job has them (else -1) diagnostics */

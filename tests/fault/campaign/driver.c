@@ -311,6 +311,8 @@ static void run_all(pthread_t* threads, struct task* tasks, int jobs) {
     for (int i = 0; i < jobs; i++) pthread_join(threads[i], NULL);
 }
 
+enum { WARM_JOBS = 100 };
+
 int main(int argc, char** argv) {
     const int jobs = argc == 6 ? atoi(argv[3]) : 0;
     board = board_map();
@@ -335,10 +337,10 @@ int main(int argc, char** argv) {
     pthread_t threads[BOARD_JOBS];
     for (int i = 0; i < jobs; i++) tasks[i] = (struct task){i, campaign_seed * 1000 + (unsigned)i};
 
-    /* The large job and a tenth first: allocators and tables take the size that the work asks for; then the rest,
-     * against that. */
+    /* The large job and a tenth first, but WARM_JOBS jobs at least, however slow the machine: allocators and tables
+     * take the size that the work asks for; then the rest, against that. */
     const long long began = board_now_ms(), all_ms = atoll(argv[2]) * 1000;
-    kills_wanted = wanted / 10 + 1, end_ms = began + all_ms / 10 + 1000, jobs_least = 2 * jobs;
+    kills_wanted = wanted / 10 + 1, end_ms = began + all_ms / 10 + 1000, jobs_least = WARM_JOBS;
     start_large_job();
     run_all(threads, tasks, jobs);
     settle(pids, count, warm, NULL);
