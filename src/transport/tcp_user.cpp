@@ -25,7 +25,9 @@ using common::Result;
 
 namespace {
 
-constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, in both of the kernel's answers
+// TCP_ESTABLISHED and TCP_LISTEN, in both of the kernel's answers.
+constexpr uint8_t kEstablished = 1;
+constexpr uint8_t kListens = 10;
 constexpr time_t kMostSeconds = 2;
 // A table of a million sockets.
 constexpr size_t kMostTable = size_t{160} << 20;
@@ -43,9 +45,37 @@ bool is_established(int fd) {
 }
 
 // How the kernel describes one socket.
-Result<uid_t> user_of(uint8_t state, uint64_t inode, uid_t uid) {
-    if (state != kEstablished || inode == 0) return PMIX_ERR_INVALID_CRED;
-    return uid;
+struct TcpSocket {
+    uint8_t state = 0;
+    uint64_t inode = 0;  // 0: of no process
+    uid_t uid = 0;
+
+    // It is whole, and its process has not accepted it.
+    bool is_queued() const noexcept { return state == kEstablished && inode == 0; }
+};
+
+Result<uid_t> user_of(const Result<TcpSocket>& found, uint8_t state) {
+    if (!found.ok()) return found.status();
+    const TcpSocket& socket = found.value();
+    if (socket.state != state || socket.inode == 0) return PMIX_ERR_INVALID_CRED;
+    return socket.uid;
+}
+
+// While the connection is queued, its listener is there, and nobody else can listen at that address: the kernel lets
+// only sockets of one user share it.
+template <class LookUp>
+Result<uid_t> listener_of(const TcpEnds& ends, LookUp look_up) {
+    const auto queued = [&]() -> pmix_status_t {
+        const Result<TcpSocket> found = look_up(ends);
+        if (!found.ok()) return found.status();
+        return found.value().is_queued() ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED;
+    };
+    WIREUP_RETURN_IF_ERROR(queued());
+    TcpEnds at;
+    at.local = ends.local;
+    const Result<uid_t> user = user_of(look_up(at), kListens);
+    WIREUP_RETURN_IF_ERROR(queued());
+    return user;
 }
 
 Result<std::string> read_tcp_table() {
@@ -84,17 +114,20 @@ bool parse(std::string_view text, int base, T* out) {
 }
 
 // "0100007F:1F90": the address as a number of this host's byte order, the port.
-bool is_address(std::string_view text, const sockaddr_in& address) {
+bool is_address(std::string_view text, const sockaddr_in& address, bool or_any = false) {
     uint32_t host = 0;
     uint16_t port = 0;
     const size_t colon = text.find(':');
     return colon != text.npos && parse(text.substr(0, colon), 16, &host) && parse(text.substr(colon + 1), 16, &port) &&
-           host == address.sin_addr.s_addr && port == ntohs(address.sin_port);
+           (host == address.sin_addr.s_addr || (or_any && host == 0)) && port == ntohs(address.sin_port);
 }
 
-}  // namespace
+bool is_listener(const TcpEnds& ends) noexcept {
+    return ends.remote.sin_port == 0;
+}
 
-Result<uid_t> ask_sock_diag(const TcpEnds& ends) {
+// The socket with these ends; where the remote one is empty, the one that listens.
+Result<TcpSocket> look_up_by_sock_diag(const TcpEnds& ends) {
     const Descriptor netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     if (!netlink) return PMIX_ERR_NOT_SUPPORTED;
     const timeval most{kMostSeconds, 0};
@@ -147,48 +180,79 @@ Result<uid_t> ask_sock_diag(const TcpEnds& ends) {
     if (found.id.idiag_sport != ends.local.sin_port || found.id.idiag_dport != ends.remote.sin_port) {
         return PMIX_ERR_INVALID_CRED;
     }
-    return user_of(found.idiag_state, found.idiag_inode, found.idiag_uid);
+    return TcpSocket{found.idiag_state, found.idiag_inode, found.idiag_uid};
 }
 
-Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends) {
+Result<TcpSocket> look_up_in_tcp_table(std::string_view table, const TcpEnds& ends) {
     while (!table.empty()) {
         const size_t end = std::min(table.find('\n'), table.size());
         const std::string_view line = table.substr(0, end);
         table.remove_prefix(std::min(end + 1, table.size()));
         // sl local remote state queues timer retransmissions uid timeout inode
-        if (!is_address(word(line, 1), ends.local) || !is_address(word(line, 2), ends.remote)) continue;
+        if (!is_address(word(line, 1), ends.local, is_listener(ends)) || !is_address(word(line, 2), ends.remote))
+            continue;
         uint8_t state = 0;
         uint32_t uid = 0;
         uint64_t inode = 0;
         if (!parse(word(line, 3), 16, &state) || !parse(word(line, 7), 10, &uid) || !parse(word(line, 9), 10, &inode)) {
             return PMIX_ERR_NOT_SUPPORTED;
         }
-        return user_of(state, inode, uid);
+        return TcpSocket{state, inode, uid};
     }
     return PMIX_ERR_INVALID_CRED;
 }
 
-Result<uid_t> tcp_user(int fd) {
+using Ask = Result<uid_t> (*)(const TcpEnds&);
+using Find = Result<uid_t> (*)(std::string_view, const TcpEnds&);
+
+Result<uid_t> user_at_other_end(int fd, Ask ask, Find find) {
     TcpEnds ends;
     if (!read_address(::getpeername, fd, &ends.local) || !read_address(::getsockname, fd, &ends.remote)) {
         return PMIX_ERR_INVALID_CRED;
     }
-    Result<uid_t> user = ask_sock_diag(ends);
+    Result<uid_t> user = ask(ends);
     if (!user.ok() && user.status() == PMIX_ERR_NOT_SUPPORTED) {
         const Result<std::string> table = read_tcp_table();
         if (!table.ok()) return table.status();
-        user = find_in_tcp_table(table.value(), ends);
+        user = find(table.value(), ends);
     }
     // Had the other end been closed before, its port could be a new socket's.
     if (user.ok() && !is_established(fd)) return PMIX_ERR_INVALID_CRED;
     return user;
 }
 
-Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io) {
+}  // namespace
+
+Result<uid_t> ask_sock_diag(const TcpEnds& ends) {
+    return user_of(look_up_by_sock_diag(ends), kEstablished);
+}
+
+Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends) {
+    return user_of(look_up_in_tcp_table(table, ends), kEstablished);
+}
+
+Result<uid_t> ask_sock_diag_for_listener(const TcpEnds& ends) {
+    return listener_of(ends, look_up_by_sock_diag);
+}
+
+Result<uid_t> find_listener_in_tcp_table(std::string_view table, const TcpEnds& ends) {
+    return listener_of(ends, [table](const TcpEnds& of) { return look_up_in_tcp_table(table, of); });
+}
+
+Result<uid_t> tcp_user(int fd) {
+    return user_at_other_end(fd, ask_sock_diag, find_in_tcp_table);
+}
+
+Result<TcpServerUser> await_tcp_user(int fd, Deadline deadline, const Io& io) {
     constexpr int kMostMs = 50;
     for (int ms = 1;; ms = std::min(2 * ms, kMostMs)) {
-        Result<uid_t> user = tcp_user(fd);
-        if (user.ok() || user.status() != PMIX_ERR_INVALID_CRED) return user;
+        for (const bool has_accepted : {true, false}) {
+            const Result<uid_t> user =
+                has_accepted ? tcp_user(fd)
+                             : user_at_other_end(fd, ask_sock_diag_for_listener, find_listener_in_tcp_table);
+            if (user.ok()) return TcpServerUser{user.value(), has_accepted};
+            if (user.status() != PMIX_ERR_INVALID_CRED) return user.status();
+        }
         if (!is_established(fd)) return PMIX_ERR_UNREACH;
         if (deadline.passed()) return PMIX_ERR_TIMEOUT;
         // It is woken where the other end is closed before.

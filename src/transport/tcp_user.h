@@ -6,6 +6,10 @@
 // NETLINK_SOCK_DIAG, one lookup of some 50 us however many sockets there are. Where that is refused (seccomp),
 // /proc/net/tcp has the same in text. A process of another user namespace appears with its number in ours.
 //
+// A connection that its process has not accepted yet belongs to nobody. It waits at a listening socket, which its user
+// bound: that one's user is known at once. A client that would rather wait for accept() keeps a server that accepts and
+// then waits for the first bytes, one connection after the other.
+//
 // Two things would make the answer another's: a socket that its process has closed has no user any more (and reads as
 // root's), and its port may be a new process's already. So the answer counts only if both ends are established while
 // it is made. Ask right after accept() or connect(), before a byte is sent or believed.
@@ -28,9 +32,14 @@ namespace pmix::transport {
 // namespace, or this end is not established. PMIX_ERR_NOT_SUPPORTED: the kernel cannot be asked.
 common::Result<uid_t> tcp_user(int fd);
 
-// The same for a connection that this process has made: the other end has no user before its process has accepted it,
-// so this waits. PMIX_ERR_UNREACH: the connection has ended. PMIX_ERR_TIMEOUT: nobody has accepted it in time.
-common::Result<uid_t> await_tcp_user(int fd, Deadline deadline, const Io& io = kRealIo);
+// The same for a connection that this process has made: who has accepted it, or else whose listening socket it waits
+// at. Where neither is known, this waits. PMIX_ERR_UNREACH: the connection has ended. PMIX_ERR_TIMEOUT: nobody has
+// taken it in time.
+struct TcpServerUser {
+    uid_t user = 0;
+    bool has_accepted = false;  // else tcp_user() tells once the server has sent something
+};
+common::Result<TcpServerUser> await_tcp_user(int fd, Deadline deadline, const Io& io = kRealIo);
 
 // Would it answer? Asks for a connection of a socket to itself: at a listening socket, which anybody may connect to,
 // the answer could be about another's. Blocks for no longer than that takes.
@@ -44,5 +53,9 @@ struct TcpEnds {
 common::Result<uid_t> ask_sock_diag(const TcpEnds& ends);
 // table: what /proc/net/tcp holds.
 common::Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends);
+// Of the socket that listens where ends.local says. PMIX_ERR_INVALID_CRED: none does, or the connection does not wait
+// there, neither before nor after.
+common::Result<uid_t> ask_sock_diag_for_listener(const TcpEnds& ends);
+common::Result<uid_t> find_listener_in_tcp_table(std::string_view table, const TcpEnds& ends);
 
 }  // namespace pmix::transport

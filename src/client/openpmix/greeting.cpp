@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/log.h"
 #include "openpmix/frame.h"
@@ -52,17 +53,21 @@ Result<Descriptor> connect_to(const OpenPmixEnvironment& environment, Deadline d
     return socket;
 }
 
-Result<Descriptor> open_connection(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io) {
+pmix_status_t check_user(uid_t user, const OpenPmixEnvironment& environment) {
+    if (user == ::geteuid() || user == 0) return PMIX_SUCCESS;
+    WIREUP_LOG(client, error, "the server %s belongs to user %u", environment.uri.c_str(), static_cast<unsigned>(user));
+    return PMIX_ERR_INVALID_CRED;
+}
+
+Result<Descriptor> open_connection(const OpenPmixEnvironment& environment, Deadline deadline, const Io& io,
+                                   bool* has_accepted) {
     auto socket = connect_to(environment, deadline, io);
     if (!socket) return socket;
     transport::send_at_once(socket->get());
-    auto user = transport::await_tcp_user(socket->get(), deadline, io);
-    if (!user) return user.status();
-    if (*user != ::geteuid() && *user != 0) {
-        WIREUP_LOG(client, error, "the server %s belongs to user %u", environment.uri.c_str(),
-                   static_cast<unsigned>(*user));
-        return PMIX_ERR_INVALID_CRED;
-    }
+    auto server = transport::await_tcp_user(socket->get(), deadline, io);
+    if (!server) return server.status();
+    WIREUP_RETURN_IF_ERROR(check_user(server->user, environment));
+    *has_accepted = server->has_accepted;
     return socket;
 }
 
@@ -107,8 +112,8 @@ pmix_status_t tell_of_tool(const OpenPmixEnvironment& environment, common::InfoV
 }
 
 // The names of both sides in `environment` are a tool's afterwards.
-pmix_status_t say_hello(int fd, OpenPmixEnvironment& environment, common::InfoView infos, Deadline deadline,
-                        const Io& io) {
+pmix_status_t say_hello(int fd, OpenPmixEnvironment& environment, common::InfoView infos, bool has_accepted,
+                        Deadline deadline, const Io& io) {
     openpmix::ConnectRequest request;
     request.kind = environment.kind;
     const bool is_tool = environment.kind != openpmix::PeerKind::client;
@@ -129,6 +134,11 @@ pmix_status_t say_hello(int fd, OpenPmixEnvironment& environment, common::InfoVi
     for (size_t used = 0; used == 0;) {
         bytes.push_back(0);
         WIREUP_RETURN_IF_ERROR(transport::receive_all(fd, &bytes.back(), 1, deadline, io));
+        if (!std::exchange(has_accepted, true)) {
+            auto user = transport::tcp_user(fd);
+            if (!user) return user.status() == PMIX_ERR_INVALID_CRED ? PMIX_ERR_UNREACH : user.status();
+            WIREUP_RETURN_IF_ERROR(check_user(*user, environment));
+        }
         WIREUP_RETURN_IF_ERROR(openpmix::decode_reply(bytes, form, &reply, &used));
     }
     if (reply.status == PMIX_ERR_READY_FOR_HANDSHAKE) return PMIX_ERR_NOT_SUPPORTED;
@@ -202,9 +212,10 @@ bool has_size(const Shadow& shadow, const std::string& nspace) {
 
 Result<OpenPmixGreeting> greet_openpmix(OpenPmixEnvironment environment, std::string hostname, common::InfoView infos,
                                         Deadline deadline, const Io& io) {
-    auto socket = open_connection(environment, deadline, io);
+    bool has_accepted = false;
+    auto socket = open_connection(environment, deadline, io, &has_accepted);
     if (!socket) return socket.status();
-    WIREUP_RETURN_IF_ERROR(say_hello(socket->get(), environment, infos, deadline, io));
+    WIREUP_RETURN_IF_ERROR(say_hello(socket->get(), environment, infos, has_accepted, deadline, io));
     auto bytes = ask(socket->get(), kJobDataTag, openpmix::JobDataRequest{}, environment.traits, deadline, io);
     if (!bytes) return bytes.status();
     openpmix::JobData job;

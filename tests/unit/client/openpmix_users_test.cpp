@@ -7,8 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <regex>
 #include <string>
+#include <thread>
 
+#include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/other_users.h"
 #include "transport/tcp_socket.h"
@@ -39,6 +43,53 @@ TEST_P(OpenPmixUsers, ServerOfRoot_IsTrustedByAnotherUser) {
     EXPECT_EQ(child, ::waitpid(child, &status, 0));
     EXPECT_TRUE(WIFEXITED(status));
     EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+// Servers accept, and then wait for the first bytes, one connection after the other.
+TEST_P(OpenPmixUsers, Hello_DoesNotWaitUntilTheServerAccepts) {
+    server_->set_environment();
+    std::thread init([this] { EXPECT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0)); });
+    // rx_queue of an established socket that has no inode.
+    const std::regex waiting(
+        "^ *[0-9]+: [0-9A-F]+:([0-9A-F]+) [0-9A-F]+:[0-9A-F]+ 01 [0-9A-F]+:0*[1-9A-F][0-9A-F]* "
+        "[0-9A-F]+:[0-9A-F]+ [0-9A-F]+ +[0-9]+ +[0-9]+ 0 ");
+    const int port = std::stoi(server_->uri.substr(server_->uri.rfind(':') + 1));
+    bool seen = false;
+    for (LongWait wait; !seen && !wait.over();) {
+        std::ifstream table("/proc/net/tcp");
+        if (!table) break;
+        for (std::string line; !seen && std::getline(table, line);) {
+            std::smatch match;
+            seen = std::regex_search(line, match, waiting) && std::stoi(match[1], nullptr, 16) == port;
+        }
+    }
+    EXPECT_TRUE(seen);
+    server_->start();
+    init.join();
+}
+
+// The socket that listens is root's, and the process that accepts is not: it gets the hello, and no answer of it counts.
+TEST_P(OpenPmixUsers, ServerOfAnotherUser_ThatAcceptsForRoot_IsNotBelieved) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs two users";
+    int over[2];
+    ASSERT_EQ(0, ::pipe(over));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::close(over[1]);
+        if (::setresgid(kOther, kOther, kOther) != 0 || ::setresuid(kOther, kOther, kOther) != 0) ::_exit(2);
+        server_->start();
+        char byte;
+        (void)!::read(over[0], &byte, 1);
+        ::_exit(server_->requests == 0 ? 0 : 1);
+    }
+    ::close(over[0]);
+    server_->set_environment();
+    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
+    ::close(over[1]);
+    int status = -1;
+    EXPECT_EQ(child, ::waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(0, WEXITSTATUS(status)) << "it was asked for data";
 }
 
 // A process of another user has the port of the server: it is told nothing.

@@ -35,15 +35,20 @@ struct Pair {
     Descriptor client;
     Descriptor server;
 
-    Pair() : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit Pair(in_addr_t at = INADDR_LOOPBACK) : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         socklen_t length = sizeof address;
+        address.sin_addr.s_addr = htonl(at);
         EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
         EXPECT_EQ(::listen(listener.get(), 8), 0);
         EXPECT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
     }
-    void connect() {
+    void knock() {
         client = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        const sockaddr_in here = loopback(ntohs(address.sin_port));
+        ASSERT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here), 0);
+    }
+    void connect() {
+        knock();
         accept();
     }
     void accept() {
@@ -52,12 +57,14 @@ struct Pair {
         server = Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         ASSERT_TRUE(server);
     }
-    TcpEnds ends() const {
+    TcpEnds ends() const { return ends_of(server); }
+    // Of the socket at the other end of this one.
+    static TcpEnds ends_of(const Descriptor& end) {
         TcpEnds ends;
         socklen_t length = sizeof ends.local;
-        EXPECT_EQ(::getpeername(server.get(), reinterpret_cast<sockaddr*>(&ends.local), &length), 0);
+        EXPECT_EQ(::getpeername(end.get(), reinterpret_cast<sockaddr*>(&ends.local), &length), 0);
         length = sizeof ends.remote;
-        EXPECT_EQ(::getsockname(server.get(), reinterpret_cast<sockaddr*>(&ends.remote), &length), 0);
+        EXPECT_EQ(::getsockname(end.get(), reinterpret_cast<sockaddr*>(&ends.remote), &length), 0);
         return ends;
     }
 };
@@ -149,6 +156,63 @@ TEST(TcpUserTest, ProcessOfAnotherUser_IsThatUser) {
     EXPECT_EQ(by_table.value(), 4711u);
 }
 
+TEST(TcpUserTest, NotAcceptedYet_IsTheListeners) {
+    for (const in_addr_t at : {INADDR_LOOPBACK, INADDR_ANY}) {
+        Pair pair(at);
+        pair.knock();
+        EXPECT_EQ(tcp_user(pair.client.get()).status(), PMIX_ERR_INVALID_CRED) << "nobody's so far";
+        const auto before = await_tcp_user(pair.client.get(), Deadline::in_ms(0));
+        ASSERT_TRUE(before.ok()) << before.status();
+        EXPECT_EQ(before.value().user, ::geteuid());
+        EXPECT_FALSE(before.value().has_accepted);
+        const TcpEnds ends = Pair::ends_of(pair.client);
+        EXPECT_EQ(ask_sock_diag_for_listener(ends).value(), ::geteuid());
+        if (const std::string table = tcp_table(); !table.empty()) {
+            EXPECT_EQ(find_listener_in_tcp_table(table, ends).value(), ::geteuid());
+        }
+        pair.accept();
+        const auto after = await_tcp_user(pair.client.get(), Deadline::in_ms(0));
+        ASSERT_TRUE(after.ok()) << after.status();
+        EXPECT_EQ(after.value().user, ::geteuid());
+        EXPECT_TRUE(after.value().has_accepted);
+        EXPECT_EQ(ask_sock_diag_for_listener(ends).status(), PMIX_ERR_INVALID_CRED) << "it waits there no more";
+    }
+}
+
+TEST(TcpUserTest, NotAcceptedYet_ListenerOfAnotherUser_IsThatUsers) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root, to become another user";
+    int ready[2], over[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    ASSERT_EQ(::pipe(over), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::close(over[1]);
+        if (::setgid(4711) != 0 || ::setuid(4711) != 0) ::_exit(1);
+        const Pair pair;
+        (void)!::write(ready[1], &pair.address, sizeof pair.address);
+        char byte;
+        (void)!::read(over[0], &byte, 1);
+        ::_exit(0);
+    }
+    ::close(over[0]);
+    sockaddr_in address{};
+    ASSERT_EQ(::read(ready[0], &address, sizeof address), static_cast<ssize_t>(sizeof address));
+    const Descriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const auto user = await_tcp_user(client.get(), Deadline::in_ms(60000));
+    const auto by_table = find_listener_in_tcp_table(tcp_table(), Pair::ends_of(client));
+    ::close(over[1]);
+    EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+    for (const int fd : {ready[0], ready[1]}) ::close(fd);
+    ASSERT_TRUE(user.ok()) << user.status();
+    EXPECT_EQ(user.value().user, 4711u);
+    EXPECT_FALSE(user.value().has_accepted);
+    EXPECT_EQ(by_table.value(), 4711u);
+    // The queue has gone with its listener.
+    EXPECT_EQ(await_tcp_user(client.get(), Deadline::in_ms(60000)).status(), PMIX_ERR_UNREACH);
+}
+
 TEST(TcpUserTest, Trial_IsAboutThisProcess) {
     EXPECT_EQ(try_tcp_user(), PMIX_SUCCESS);
 }
@@ -160,6 +224,34 @@ TEST(TcpUserTest, Trial_WithoutTcp_IsNotSupported) {
         return -1;
     };
     EXPECT_EQ(try_tcp_user(io), PMIX_ERR_NOT_SUPPORTED);
+}
+
+// The lines of a connection and of listening sockets: only one that waits is its listener's.
+TEST(TcpUserTest, Table_Listener_CountsForWhatWaitsThere) {
+    TcpEnds ends;
+    ends.local = loopback(8080);
+    ends.remote = loopback(9090);
+    const auto line = [](in_addr_t local, const char* remote, const char* state, const char* uid, const char* inode) {
+        char at[32];
+        std::snprintf(at, sizeof at, "%08X:1F90", htonl(local));
+        return "  0: " + std::string(at) + " " + remote + " " + state + " 00000000:00000000 00:00000000 00000000  " +
+               uid + "        0 " + inode + " 1 0000000000000000 20 4 30 10 -1\n";
+    };
+    char peer[32];
+    std::snprintf(peer, sizeof peer, "%08X:2382", ends.remote.sin_addr.s_addr);
+    const std::string queued = line(INADDR_LOOPBACK, peer, "01", "0", "0");
+    const std::string listens = line(INADDR_LOOPBACK, "00000000:0000", "0A", "1000", "77");
+    const auto find = [&](const std::string& table) { return find_listener_in_tcp_table(table, ends); };
+    EXPECT_EQ(find(listens + queued).value(), 1000u);
+    EXPECT_EQ(find(queued + line(INADDR_ANY, "00000000:0000", "0A", "1001", "77")).value(), 1001u);
+    EXPECT_EQ(find(listens).status(), PMIX_ERR_INVALID_CRED) << "no connection";
+    EXPECT_EQ(find(queued).status(), PMIX_ERR_INVALID_CRED) << "no listener";
+    EXPECT_EQ(find(listens + line(INADDR_LOOPBACK, peer, "01", "1000", "78")).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find(listens + line(INADDR_LOOPBACK, peer, "03", "0", "0")).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find(line(INADDR_BROADCAST, "00000000:0000", "0A", "1000", "77") + queued).status(),
+              PMIX_ERR_INVALID_CRED);
+    EXPECT_EQ(find(line(INADDR_LOOPBACK, "00000000:0000", "07", "1000", "77") + queued).status(),
+              PMIX_ERR_INVALID_CRED);
 }
 
 TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
