@@ -125,7 +125,9 @@ bool asks_first(const Session& session, const GetRequest& request) noexcept {
     if (!session.server_has_more() || request.optional || request.stores_only || !session.connected()) return false;
     if (request.key == PMIX_PSET_NAMES) return true;
     const bool self = request.own_nspace && request.rank == session.self().rank;
-    return request.all_keys() && request.one_rank() && !self;
+    if (!request.one_rank() || self) return false;
+    if (request.all_keys()) return true;
+    return !request.reserved() && session.may_be_old(request.nspace, request.rank);
 }
 
 // The server has answered: the value is in the reply, or in a segment now.

@@ -15,6 +15,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/openpmix/greeting.h"
@@ -43,6 +45,9 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     pmix_status_t wait_for_room(transport::Deadline deadline) override;
     bool read_pending() noexcept override;
     bool connected() const noexcept override { return outbox_->is_open(); }
+    bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept override {
+        return freshness_->may_be_old(nspace, rank);
+    }
     void close() noexcept override;
     void abandon() noexcept override;
 
@@ -90,8 +95,9 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
         size_t in_stream_ GUARDED_BY(mutex_) = 0;  // as it was last seen
         std::vector<transport::Waiter*> waiters_ GUARDED_BY(mutex_);
     };
-    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued)
-        : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)) {}
+    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued,
+                    std::shared_ptr<const Freshness> freshness)
+        : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)), freshness_(std::move(freshness)) {}
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, transport::Waiter* waiter,
                        transport::Deadline deadline);
     // The frames up to that number, while the stream has room.
@@ -114,6 +120,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     transport::EventLoop& loop_;
     transport::ConnectionHandler& sink_;
     const std::shared_ptr<Outbox> outbox_;
+    const std::shared_ptr<const Freshness> freshness_;
     std::shared_ptr<openpmix::Stream> stream_;
     std::unique_ptr<OpenPmixTranslator> translator_;
     bool closing_ = false;  // nothing reaches the handler any more

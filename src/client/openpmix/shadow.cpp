@@ -90,6 +90,7 @@ void Shadow::release(std::string_view nspace) {
 
 void Shadow::give_back(Entries::iterator entry) {
     if (gone_ && entry->second.shown != 0) gone_(entry->first, entry->second.shown);
+    freshness_->forget(entry->first);
     entries_.erase(entry);
 }
 
@@ -208,7 +209,7 @@ pmix_status_t Shadow::apply(Entry& entry, JobBlob&& blob) {
 
 // What a process shows to this one and what to processes of other nodes, the server does not say. As a commit, in which
 // what is there already costs nothing.
-pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&& values) {
+pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&& values, uint64_t exchanges) {
     if (!common::is_real_rank(proc.rank)) return PMIX_ERR_UNPACK_FAILURE;
     auto entry = obtain_entry(proc.nspace);
     if (!entry.ok()) return entry.status();
@@ -225,6 +226,7 @@ pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&
     if ((*entry)->procs.insert(proc.rank).second) (*entry)->writer->add_local(proc.rank);
     const auto generation = (*entry)->writer->commit(proc.rank, records);
     written(**entry);
+    if (generation.ok()) freshness_->note_fetched(proc, exchanges);
     return generation.status();
 }
 

@@ -15,8 +15,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "client/openpmix/freshness.h"
 #include "client/openpmix/job_blob.h"
 #include "common/base/ids.h"
 #include "common/protocol/message_fields.h"
@@ -35,8 +37,12 @@ class Shadow {
     pmix_status_t obtain(std::string_view nspace);
     // Job data, or keys of the job.
     pmix_status_t take_job(std::string_view nspace, const openpmix::KeyValues& values);
-    // What a process has put.
-    pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values);
+    // What a process has put, as the server had it after so many exchanges.
+    pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values, uint64_t exchanges);
+    pmix_status_t take_proc(const common::ProcId& proc, openpmix::KeyValues&& values) {
+        return take_proc(proc, std::move(values), freshness_->exchanges());
+    }
+    const std::shared_ptr<Freshness>& freshness() const noexcept { return freshness_; }
 
     // What a process has deleted is not found here any more. Nothing happens where it has not been here.
     pmix_status_t take_deletion(const common::ProcId& proc, std::string_view key);
@@ -91,6 +97,7 @@ class Shadow {
 
     const openpmix::Traits traits_;
     const std::string hostname_;
+    const std::shared_ptr<Freshness> freshness_ = std::make_shared<Freshness>();
     Outlet outlet_;
     Gone gone_;
     uint64_t next_instance_ = 1;

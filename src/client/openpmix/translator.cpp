@@ -40,6 +40,21 @@ bool tells_of_jobs(uint16_t command) noexcept {
     }
 }
 
+// After it other processes may have put something else for this one.
+bool exchanges_data(uint16_t command) noexcept {
+    switch (static_cast<Command>(command)) {
+        case Command::fence:
+        case Command::connect:
+        case Command::group:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Data of a process that is larger is not asked for before it is wanted.
+constexpr size_t kMostAhead = size_t{64} * 1024;
+
 // What a commit's message has around its sections, and more.
 constexpr size_t kCommitHeads = 1024;
 
@@ -92,6 +107,7 @@ struct OpenPmixTranslator::Wanted {
     bool has_limit = false;  // of time
     bool can_be_absent = false;
     bool lacks = false;  // the session has no segment of the namespace
+    uint64_t exchanges = 0;
 };
 
 OpenPmixTranslator::OpenPmixTranslator(OpenPmixExchange::Ends& ends, std::unique_ptr<Shadow> shadow, ProcId self,
@@ -135,6 +151,10 @@ void OpenPmixTranslator::deleted(Bytes payload) {
 void OpenPmixTranslator::deliver_frame(const FrameHeader& header, Bytes payload,
                                        std::vector<transport::Descriptor>&& descriptors) {
     if (tells_of_jobs(header.command) && common::succeeded(header.status)) absent_.clear();
+    if (exchanges_data(header.command) && common::succeeded(header.status)) {
+        shadow_->freshness()->note_exchange();
+        ahead_.emplace(self_.rank, job_size());
+    }
     ends_.deliver_frame(header, payload, std::move(descriptors));
 }
 
@@ -296,7 +316,66 @@ void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
     const bool reserved = common::is_reserved_key(ours.key);
     if (infos.flag(PMIX_GET_REFRESH_CACHE) && exchange_.traits().refreshes && !reserved)
         return refresh(header, std::move(ours));
+    const bool is_plain = std::all_of(infos.begin(), infos.end(),
+                                      [](const pmix_info_t& info) { return common::key_view(info) == PMIX_IMMEDIATE; });
+    const bool reads_ahead =
+        ahead_ && !reserved && is_plain && ours.proc.nspace == self_.nspace && common::is_real_rank(ours.proc.rank);
+    if (reads_ahead && settle_here(header, ours)) return;
     ask_for(header, ours, true);
+    if (reads_ahead) read_ahead(ours.proc.rank);
+}
+
+// What was asked for ahead has come meanwhile, or is on its way.
+bool OpenPmixTranslator::settle_here(const FrameHeader& header, common::GetRequest& ours) {
+    if (has_new(ours)) {
+        reply_with_segment(header, common::GetReply{}, ours.proc.nspace, ours.generation == 0);
+        return true;
+    }
+    const auto asked = asked_ahead_.find(ours.proc.rank);
+    if (asked == asked_ahead_.end()) return false;
+    asked->second.push_back({header, std::move(ours)});
+    return true;
+}
+
+// With PMIX_IMMEDIATE: nobody waits for what is not there, and no host is asked for it. Without a key: all that it has.
+void OpenPmixTranslator::read_ahead(common::Rank wanted) {
+    const ReadAhead::Range range = ahead_->missed(wanted);
+    const Freshness& freshness = *shadow_->freshness();
+    for (common::Rank rank = range.first; rank < range.first + range.count; ++rank) {
+        if (rank == self_.rank || asked_ahead_.size() >= ReadAhead::kMost || asked_ahead_.count(rank) != 0) continue;
+        if (freshness.is_new(self_.nspace, rank)) continue;
+        InfoList at_once;
+        if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
+        theirs::GetRequest request;
+        request.nspace = theirs::Text(self_.nspace);
+        request.rank.value = rank;
+        request.infos.infos = std::move(at_once);
+        const auto take = [this, rank, exchanges = freshness.exchanges()](Bytes answer) {
+            take_ahead(rank, exchanges, answer);
+        };
+        if (exchange_.ask(request, take) == PMIX_SUCCESS) asked_ahead_.try_emplace(rank);
+    }
+}
+
+// A Get that waits for it is answered, or asked for by itself where its key did not come.
+void OpenPmixTranslator::take_ahead(common::Rank rank, uint64_t exchanges, Bytes payload) {
+    if (payload.size() > kMostAhead) ahead_.reset();
+    std::vector<Waiting> waiting;
+    if (const auto asked = asked_ahead_.find(rank); asked != asked_ahead_.end()) {
+        waiting = std::move(asked->second);
+        asked_ahead_.erase(asked);
+    }
+    theirs::GetReply got;
+    if (common::succeeded(exchange_.status_of(payload, &got)) &&
+        take_objects(self_.nspace, got.objects, exchanges, nullptr, nullptr) == PMIX_SUCCESS)
+        (void)shadow_->grant(self_.nspace);
+    for (const Waiting& each : waiting) {
+        if (has_new(each.request)) {
+            reply_with_segment(each.header, common::GetReply{}, self_.nspace, each.request.generation == 0);
+        } else {
+            ask_for(each.header, each.request, true);
+        }
+    }
 }
 
 // fetches_anew: as the request says it.
@@ -309,6 +388,7 @@ void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetReq
     wanted.key = ours.key;
     wanted.has_limit = infos.has(PMIX_TIMEOUT);
     wanted.lacks = ours.generation == 0;
+    wanted.exchanges = shadow_->freshness()->exchanges();
     // What says which level is meant makes another question of it. Sets of processes are defined at any time.
     wanted.can_be_absent = reserved && infos.size() == 0 && ours.key != PMIX_PSET_NAMES &&
                            ours.proc.nspace == self_.nspace &&
@@ -328,7 +408,9 @@ void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetReq
     // Nobody will put it: what the server does not have now, it never has. The clients of newer servers leave it to
     // them.
     const bool at_once = reserved && exchange_.traits().reserved_at_once && !infos.has(PMIX_IMMEDIATE);
-    if (at_once && told.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
+    // What is here and may be old is kept if the server has none: its job may be gone there.
+    const bool renews = !reserved && common::is_real_rank(ours.proc.rank) && !infos.has(PMIX_IMMEDIATE) && has(wanted);
+    if ((at_once || renews) && told.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
     theirs::GetRequest request;
     request.nspace = theirs::Text(ours.proc.nspace);
     request.rank.value = ours.proc.rank;
@@ -363,7 +445,8 @@ void OpenPmixTranslator::refresh(const FrameHeader& header, common::GetRequest&&
 // Each object is the data of a process or of a whole job; the latter has a name of its own only or a wildcard rank.
 // found: the value that was asked for, encoded, if it is among them.
 pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const theirs::ByteObjects& objects,
-                                               const Wanted* wanted, common::Result<common::Blob>* found) {
+                                               uint64_t exchanges, const Wanted* wanted,
+                                               common::Result<common::Blob>* found) {
     for (const Bytes& object : objects.objects) {
         theirs::ProcData data;
         pmix_status_t rc = exchange_.decode(object, &data);
@@ -382,7 +465,7 @@ pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const 
             if (common::encode_value(w, pair.value.get()) == PMIX_SUCCESS) *found = w.take();
         }
         if (common::is_real_rank(data.proc.id.rank)) {
-            WIREUP_RETURN_IF_ERROR(shadow_->take_proc(data.proc.id, std::move(data.values)));
+            WIREUP_RETURN_IF_ERROR(shadow_->take_proc(data.proc.id, std::move(data.values), exchanges));
         } else if (data.proc.id.rank == PMIX_RANK_WILDCARD) {
             WIREUP_RETURN_IF_ERROR(shadow_->take_job(nspace, data.values));
         }
@@ -404,11 +487,34 @@ bool OpenPmixTranslator::has(const Wanted& wanted) const {
     return look_up(from, request, hit) == PMIX_SUCCESS;
 }
 
+// It has been fetched since the last exchange.
+bool OpenPmixTranslator::has_new(const common::GetRequest& ours) const {
+    Wanted wanted;
+    wanted.proc = ours.proc;
+    wanted.key = ours.key;
+    return shadow_->freshness()->is_new(ours.proc.nspace, ours.proc.rank) && has(wanted);
+}
+
+// 0: it has not been said.
+uint32_t OpenPmixTranslator::job_size() const {
+    const dstore::Reader* reader = shadow_->reader(self_.nspace);
+    dstore::Found found;
+    if (reader == nullptr || reader->find(dstore::Owner::job(), dstore::Key(PMIX_JOB_SIZE), found) != PMIX_SUCCESS)
+        return 0;
+    common::Value value;
+    uint64_t size = 0;
+    if (common::decode_value_into(found.bytes(), value.c_ptr()) != PMIX_SUCCESS ||
+        common::read_number(value.get(), &size) != PMIX_SUCCESS ||
+        !common::is_real_rank(static_cast<common::Rank>(size)))
+        return 0;
+    return static_cast<uint32_t>(size);
+}
+
 void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {
     theirs::GetReply got;
     pmix_status_t rc = exchange_.status_of(payload, &got);
     common::Result<common::Blob> found = PMIX_ERR_NOT_FOUND;
-    if (common::succeeded(rc)) rc = take_objects(wanted.proc.nspace, got.objects, &wanted, &found);
+    if (common::succeeded(rc)) rc = take_objects(wanted.proc.nspace, got.objects, wanted.exchanges, &wanted, &found);
     // Servers wait for a key that its process may still put, and report a limit of their own.
     if (rc == PMIX_ERR_TIMEOUT && !wanted.has_limit) rc = PMIX_ERR_NOT_FOUND;
     if (rc == PMIX_SUCCESS && got.objects.objects.empty() && !wanted.key.empty()) rc = PMIX_ERR_NOT_FOUND;
@@ -453,7 +559,8 @@ void OpenPmixTranslator::attach(const FrameHeader& header, Bytes payload) {
 void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std::string& nspace, Bytes payload) {
     theirs::GetReply got;
     pmix_status_t rc = exchange_.status_of(payload, &got);
-    if (common::succeeded(rc)) rc = take_objects(nspace, got.objects, nullptr, nullptr);
+    if (common::succeeded(rc))
+        rc = take_objects(nspace, got.objects, shadow_->freshness()->exchanges(), nullptr, nullptr);
     if (rc == PMIX_SUCCESS && shadow_->reader(nspace) == nullptr) rc = PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
     reply_with_segment(header, common::AttachNspaceReply{}, nspace, true);

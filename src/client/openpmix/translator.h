@@ -7,12 +7,16 @@
 // has no command for is answered with PMIX_ERR_NOT_SUPPORTED here.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "client/openpmix/exchange.h"
+#include "client/openpmix/read_ahead.h"
 #include "client/openpmix/services.h"
 #include "client/openpmix/shadow.h"
 #include "dstore/private_store.h"
@@ -50,12 +54,17 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void get(const common::FrameHeader& header, common::Bytes payload);
     void refresh(const common::FrameHeader& header, common::GetRequest&& ours);
     void ask_for(const common::FrameHeader& header, const common::GetRequest& ours, bool fetches_anew);
+    bool settle_here(const common::FrameHeader& header, common::GetRequest& ours);
+    void read_ahead(common::Rank wanted);
+    void take_ahead(common::Rank rank, uint64_t exchanges, common::Bytes payload);
     bool has(const Wanted& wanted) const;
+    bool has_new(const common::GetRequest& ours) const;
+    uint32_t job_size() const;
     void take_get_reply(const Wanted& wanted, common::Bytes payload);
     void attach(const common::FrameHeader& header, common::Bytes payload);
     void take_attach_reply(const common::FrameHeader& header, const std::string& nspace, common::Bytes payload);
-    pmix_status_t take_objects(const std::string& nspace, const openpmix::ByteObjects& objects, const Wanted* wanted,
-                               common::Result<common::Blob>* found);
+    pmix_status_t take_objects(const std::string& nspace, const openpmix::ByteObjects& objects, uint64_t exchanges,
+                               const Wanted* wanted, common::Result<common::Blob>* found);
     template <class Reply>
     void reply_with_segment(const common::FrameHeader& header, Reply&& reply, const std::string& nspace, bool lacks);
 
@@ -67,6 +76,15 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     const dstore::PrivateStore nothing_;
     // Reserved keys of this job and this process that the server does not have, until something may have changed that.
     std::set<std::tuple<common::Rank, std::string>> absent_;
+
+    // Since the last exchange; none before the first.
+    std::optional<ReadAhead> ahead_;
+    // Processes of this job that are being asked about ahead, and the Gets that wait for what comes.
+    struct Waiting {
+        common::FrameHeader header;
+        common::GetRequest request;
+    };
+    std::map<common::Rank, std::vector<Waiting>> asked_ahead_;
 };
 
 }  // namespace pmix::client

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/protocol/frame.h"
 #include "transport/connection.h"
@@ -73,6 +74,12 @@ class Channel {
     }
 
     virtual bool connected() const noexcept = 0;
+
+    // The server may have newer data of this process than it has sent here, without having said so. Any thread.
+    virtual bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {
+        (void)nspace, (void)rank;
+        return false;
+    }
 
     // This process is root's, and its server belongs to another user.
     virtual bool serves_root_for_another() const noexcept { return false; }

@@ -123,6 +123,10 @@ class Session final : public transport::ConnectionHandler {
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
+    // What is here of this process may be older than what the server has.
+    bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {
+        return channel_ != nullptr && channel_->may_be_old(nspace, rank);
+    }
     // It ends, or has ended: a wait for anything else than a reply stops. Any thread.
     bool is_shut() const noexcept { return shut_.load(std::memory_order_acquire); }
     // A call made here must not wait: it would wait for itself.
