@@ -68,7 +68,8 @@ TEST_P(OpenPmixUsers, Hello_DoesNotWaitUntilTheServerAccepts) {
     init.join();
 }
 
-// The socket that listens is root's, and the process that accepts is not: it gets the hello, and no answer of it counts.
+// The socket that listens is root's, and the process that accepts is not: it gets the hello, and no answer of it
+// counts.
 TEST_P(OpenPmixUsers, ServerOfAnotherUser_ThatAcceptsForRoot_IsNotBelieved) {
     if (!can_be_other_users()) GTEST_SKIP() << "needs two users";
     int over[2];
