@@ -70,7 +70,7 @@ Result<Shadow::Entry*> Shadow::obtain_entry(std::string_view nspace) {
     Entry entry;
     entry.writer = std::move(writer).value();
     entry.instance = next_instance_++;
-    if (own_.empty()) own_ = nspace;
+    if (own_.empty()) freshness_->set_own(own_ = nspace);
     return &entries_.emplace(nspace, std::move(entry)).first->second;
 }
 

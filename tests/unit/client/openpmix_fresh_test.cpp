@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -101,8 +102,13 @@ INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixFresh,
 
 // ---- which may be old ----
 
-TEST(OpenPmixFreshness, FetchedBeforeAnExchange_MayBeOld) {
+// Of the own job, and of another one.
+class OpenPmixFreshness : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, OpenPmixFreshness, ::testing::Values("job", "elsewhere"));
+
+TEST_P(OpenPmixFreshness, FetchedBeforeAnExchange_MayBeOld) {
     Freshness freshness;
+    freshness.set_own(GetParam());
     freshness.note_fetched({"job", 1}, freshness.exchanges());
     EXPECT_FALSE(freshness.may_be_old("job", 1)) << "nothing was exchanged";
     EXPECT_TRUE(freshness.is_new("job", 1));
@@ -118,9 +124,53 @@ TEST(OpenPmixFreshness, FetchedBeforeAnExchange_MayBeOld) {
     freshness.note_fetched({"job", 1}, freshness.exchanges());
     freshness.note_fetched({"job", 1}, asked);
     EXPECT_TRUE(freshness.is_new("job", 1)) << "an older answer behind a newer one";
-    freshness.forget("job");
     freshness.forget("unknown");
+    EXPECT_TRUE(freshness.is_new("job", 1));
+    if (std::string_view(GetParam()) == "job") return;  // which nobody forgets
+    freshness.forget("job");
     EXPECT_FALSE(freshness.is_new("job", 1));
+}
+
+// In a table that grows, and beyond it.
+TEST_P(OpenPmixFreshness, ManyRanks_AreToldApart) {
+    Freshness freshness;
+    freshness.set_own(GetParam());
+    const std::vector<pmix_rank_t> ranks = {0, 63, 64, 5, 1000, 65535, 65536, 2000000, 7};
+    for (size_t i = 0; i < ranks.size(); ++i) {
+        freshness.note_fetched({"job", ranks[i]}, freshness.exchanges());
+        EXPECT_FALSE(freshness.is_new("job", ranks[i] + 1)) << ranks[i];
+        for (size_t k = 0; k <= i; ++k) {
+            EXPECT_EQ(k == i, freshness.is_new("job", ranks[k])) << ranks[k];
+            EXPECT_EQ(k != i, freshness.may_be_old("job", ranks[k])) << ranks[k];
+        }
+        freshness.note_exchange();
+    }
+}
+
+// What a thread sees as old is not new: it has been fetched before an exchange that was before the look.
+TEST(OpenPmixFreshnessThreads, LooksWhileFetching) {
+    Freshness freshness;
+    freshness.set_own("job");
+    std::atomic<bool> over{false};
+    std::atomic<uint64_t> seen{0};
+    std::thread looks([&] {
+        while (!over) {
+            for (pmix_rank_t rank = 0; rank < 2000; rank += 7) {
+                const uint64_t before = freshness.exchanges();
+                if (freshness.is_new("job", rank) && before == freshness.exchanges()) ++seen;
+            }
+        }
+    });
+    for (int round = 0; round < 50; ++round) {
+        for (pmix_rank_t rank = 0; rank < 2000; ++rank) {
+            freshness.note_fetched({"job", rank}, freshness.exchanges());
+            EXPECT_TRUE(freshness.is_new("job", rank));
+        }
+        freshness.note_exchange();
+        for (pmix_rank_t rank = 0; rank < 2000; ++rank) EXPECT_TRUE(freshness.may_be_old("job", rank));
+    }
+    over = true;
+    looks.join();
 }
 
 // ---- which are asked about ahead ----
@@ -310,7 +360,7 @@ TEST_P(OpenPmixFresh, Get_OfWhatIsOnItsWay_WaitsForIt) {
     init();
     fence();
     EXPECT_EQ(1u, number(proc(1), "key"));
-    eventually([&] { return held != 0; });
+    await_asked(1 + ReadAhead::kFirst);
     std::atomic<uint32_t> found{0};
     std::thread other([&] { found = static_cast<uint32_t>(number(proc(2), "key")); });
     EXPECT_EQ(3u, number(proc(3), "key"));
