@@ -426,13 +426,14 @@ void OpenPmixTranslator::refresh(const FrameHeader& header, common::GetRequest&&
     request.nspace = theirs::Text(ours.proc.nspace);
     request.rank.value = ours.proc.rank;
     const auto kept = std::make_shared<const common::GetRequest>(std::move(ours));
-    const pmix_status_t rc = exchange_.ask(request, [this, header, kept](Bytes answer) {
+    const uint64_t exchanges = shadow_->freshness()->exchanges();
+    const pmix_status_t rc = exchange_.ask(request, [this, header, kept, exchanges](Bytes answer) {
         theirs::RefreshReply got;
         const pmix_status_t status = exchange_.status_of(answer, &got);
         const ProcId& proc = kept->proc;
         if (common::succeeded(status) && !got.values.pairs.empty()) {
             const pmix_status_t taken = common::is_real_rank(proc.rank)
-                                            ? shadow_->take_proc(proc, std::move(got.values))
+                                            ? shadow_->take_proc(proc, std::move(got.values), exchanges)
                                             : shadow_->take_job(proc.nspace, got.values);
             if (taken != PMIX_SUCCESS) return exchange_.refuse(header, taken);
         }
@@ -551,16 +552,17 @@ void OpenPmixTranslator::attach(const FrameHeader& header, Bytes payload) {
     request.nspace = text_or_null(ours.nspace);
     request.rank.value = PMIX_RANK_WILDCARD;
     request.infos.infos = std::move(at_once);
-    const pmix_status_t rc = exchange_.ask(
-        request, [this, header, nspace = ours.nspace](Bytes answer) { take_attach_reply(header, nspace, answer); });
+    const pmix_status_t rc =
+        exchange_.ask(request, [this, header, nspace = ours.nspace, exchanges = shadow_->freshness()->exchanges()](
+                                   Bytes answer) { take_attach_reply(header, nspace, exchanges, answer); });
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
-void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std::string& nspace, Bytes payload) {
+void OpenPmixTranslator::take_attach_reply(const FrameHeader& header, const std::string& nspace, uint64_t exchanges,
+                                           Bytes payload) {
     theirs::GetReply got;
     pmix_status_t rc = exchange_.status_of(payload, &got);
-    if (common::succeeded(rc))
-        rc = take_objects(nspace, got.objects, shadow_->freshness()->exchanges(), nullptr, nullptr);
+    if (common::succeeded(rc)) rc = take_objects(nspace, got.objects, exchanges, nullptr, nullptr);
     if (rc == PMIX_SUCCESS && shadow_->reader(nspace) == nullptr) rc = PMIX_ERR_NOT_FOUND;
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
     reply_with_segment(header, common::AttachNspaceReply{}, nspace, true);

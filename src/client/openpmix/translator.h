@@ -62,7 +62,8 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     uint32_t job_size() const;
     void take_get_reply(const Wanted& wanted, common::Bytes payload);
     void attach(const common::FrameHeader& header, common::Bytes payload);
-    void take_attach_reply(const common::FrameHeader& header, const std::string& nspace, common::Bytes payload);
+    void take_attach_reply(const common::FrameHeader& header, const std::string& nspace, uint64_t exchanges,
+                           common::Bytes payload);
     pmix_status_t take_objects(const std::string& nspace, const openpmix::ByteObjects& objects, uint64_t exchanges,
                                const Wanted* wanted, common::Result<common::Blob>* found);
     template <class Reply>
