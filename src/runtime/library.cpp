@@ -273,9 +273,10 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     g->count = 0;
 
     client::Session& session = library->client();
-    if (library->role_ == Role::client && session.connected()) {
+    const bool is_client = library->role_ == Role::client;
+    if (session.connected() && (is_client || session.awaits_finalize())) {
         const common::InfoView view(infos, ninfos);
-        if (view.flag(PMIX_EMBED_BARRIER)) {
+        if (is_client && view.flag(PMIX_EMBED_BARRIER)) {
             const pmix_info_t* limit = view.find(PMIX_TIMEOUT);
             client::fence(session, nullptr, 0, limit, limit != nullptr ? 1 : 0);
         }

@@ -48,6 +48,9 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept override {
         return freshness_->may_be_old(nspace, rank);
     }
+    // Servers of 5.0 keep a tool's output request until its finalize has come. Where the process ends first, the record
+    // of the tool goes with the process, and they use it once more.
+    bool awaits_finalize() const noexcept override { return true; }
     void close() noexcept override;
     void abandon() noexcept override;
 

@@ -81,6 +81,9 @@ class Channel {
         return false;
     }
 
+    // The server is to have answered a finalize before the connection ends.
+    virtual bool awaits_finalize() const noexcept { return false; }
+
     // This process is root's, and its server belongs to another user.
     virtual bool serves_root_for_another() const noexcept { return false; }
 

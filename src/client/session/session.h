@@ -123,6 +123,8 @@ class Session final : public transport::ConnectionHandler {
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
+    // A finalize is to be answered before this process ends.
+    bool awaits_finalize() const noexcept { return channel_ != nullptr && channel_->awaits_finalize(); }
     // What is here of this process may be older than what the server has.
     bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {
         return channel_ != nullptr && channel_->may_be_old(nspace, rank);

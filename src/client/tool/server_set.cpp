@@ -2,6 +2,7 @@
 #include "client/tool/server_set.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "common/protocol/messages.h"
@@ -27,6 +28,10 @@ class ServerSet::Member final : public transport::ConnectionHandler {
     bool stands_in() const noexcept { return standing_ == Standing::stand_in; }
     Channel& channel() noexcept { return *channel_; }
     void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
+
+    // The process has asked to be finalized here.
+    void note_finalized() noexcept { finalized_.store(true, std::memory_order_relaxed); }
+    bool is_finalized() const noexcept { return finalized_.load(std::memory_order_relaxed); }
 
     // Runs send(), with the request in the list before an answer can come.
     template <class F>
@@ -102,6 +107,7 @@ class ServerSet::Member final : public transport::ConnectionHandler {
     }
 
     ServerSet& set_;
+    std::atomic<bool> finalized_{false};
     const ProcId id_;
     const Standing standing_;
     std::unique_ptr<Channel> channel_;
@@ -157,6 +163,11 @@ bool ServerSet::stood_in() const {
 bool ServerSet::connected() const noexcept {
     MutexLock lock(mutex_);
     return primary_ != nullptr && primary_->channel().connected();
+}
+
+bool ServerSet::awaits_finalize() const noexcept {
+    MutexLock lock(mutex_);
+    return primary_ != nullptr && primary_->channel().awaits_finalize();
 }
 
 bool ServerSet::serves_root_for_another() const noexcept {
@@ -254,7 +265,7 @@ pmix_status_t ServerSet::detach(const ProcId& id) {
     if (member == nullptr) return PMIX_ERR_NOT_FOUND;
     auto finalize = common::message_bytes(common::FinalizeRequest());
     pmix_status_t rc = finalize ? PMIX_SUCCESS : finalize.status();
-    if (finalize) {
+    if (finalize && !member->is_finalized()) {
         FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::finalize));
         header.payload = static_cast<uint32_t>(finalize->size());
         rc = member->channel().send(header, finalize.value());
@@ -352,6 +363,9 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
             }
             return home;
         }
+        case Command::finalize:
+            if (primary_ != nullptr) primary_->note_finalized();
+            return primary_;
         default:
             return primary_;
     }

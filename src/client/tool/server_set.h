@@ -42,7 +42,7 @@ class ServerSet final : public Channel {
     // One that stands in is the primary one until there is another.
     enum class Standing : uint8_t { server, stand_in };
     pmix_status_t attach(const common::ProcId& id, const Make& make, Standing standing = Standing::server);
-    // Sends the finalize message and closes. Loop.
+    // Sends the finalize message, if it has not been sent, and closes. Loop.
     pmix_status_t detach(const common::ProcId& id) REQUIRES(common::loop_thread);
     pmix_status_t set_primary(const common::ProcId& id);
 
@@ -61,6 +61,7 @@ class ServerSet final : public Channel {
     // How many forwardings stand at a server.
     size_t pulls() const;
     bool connected() const noexcept override;
+    bool awaits_finalize() const noexcept override;
     bool serves_root_for_another() const noexcept override;
     void close() noexcept override;
     void abandon() noexcept override;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tool at servers that speak OpenPMIx's protocol, scripted ones (tests/support/openpmix_server.h): what is said at
 // the start, servers that say what is false, answers and output.
+#include <chrono>
+#include <future>
+
 #include "unit/client/openpmix_tool_setting.h"
 
 namespace pmix::test::openpmix_tool_test {
@@ -92,6 +95,24 @@ TEST_P(OpenPmixTool, Finalize_IsToldToTheServer) {
     EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
     server_->stop();  // it has read to the end
     EXPECT_EQ(1, finalized_);
+}
+
+// A server of 5.0 that has not seen a tool's finalize when the tool's process has ended uses freed memory.
+TEST_P(OpenPmixTool, Finalize_EndsWithTheServersAnswer) {
+    std::promise<uint32_t> asked;
+    std::atomic<bool> answered{false};
+    server_->on(theirs::Command::finalize, [&](uint32_t tag, common::Bytes) { asked.set_value(tag); });
+    InfoList infos = by_uri();
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    auto end = std::async(std::launch::async, [&] {
+        const pmix_status_t rc = PMIx_tool_finalize();
+        return answered ? rc : PMIX_ERROR;
+    });
+    const uint32_t tag = asked.get_future().get();
+    EXPECT_EQ(std::future_status::timeout, end.wait_for(std::chrono::milliseconds(50)));
+    answered = true;
+    server_->send_status(tag, PMIX_SUCCESS);
+    EXPECT_EQ(PMIX_SUCCESS, end.get());
 }
 
 TEST_P(OpenPmixTool, Disconnect_IsToldToTheServer) {
