@@ -78,6 +78,12 @@ void acknowledge_now(int fd) noexcept {
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
+int sending_processor(int fd) noexcept {
+    int processor = -1;
+    socklen_t length = sizeof processor;
+    return ::getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &processor, &length) == 0 ? processor : -1;
+}
+
 size_t unsent_bytes(int fd) noexcept {
     int bytes = 0;
     return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 && bytes > 0 ? static_cast<size_t>(bytes) : 0;

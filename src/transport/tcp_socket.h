@@ -32,6 +32,8 @@ common::Result<Descriptor> connect_tcp(const sockaddr_in& address, Deadline dead
 void send_at_once(int fd) noexcept;
 // What has been received is acknowledged now, and not with what is sent next.
 void acknowledge_now(int fd) noexcept;
+// The processor from which the other end, on this node, has sent last. -1: the kernel does not tell.
+int sending_processor(int fd) noexcept;
 // Bytes that were written and have not been sent yet.
 size_t unsent_bytes(int fd) noexcept;
 

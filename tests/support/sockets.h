@@ -51,7 +51,7 @@ inline std::pair<transport::Descriptor, transport::Descriptor> tcp_pair() {
 // have taken acknowledgements along before.
 inline bool is_acknowledged(int fd) {
     int left = 1;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 20; ++i) {
         EXPECT_EQ(0, ::ioctl(fd, SIOCOUTQ, &left));
         if (left == 0) return true;
         ::usleep(1000);

@@ -76,6 +76,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // May leave what it is told unread for as long as it makes no call. It sees in a segment that there is a newer one.
     virtual bool reads_late() const noexcept { return false; }
 
+    // What it sent last was sent from that processor, as far as the kernel tells.
+    virtual bool sends_from(int /*processor*/) const noexcept { return false; }
+
     // The input that a process pushes is to stop, or may go on; no process: everybody's. For those that read on
     // otherwise.
     virtual void input_controlled(const std::optional<common::ProcId>& /*source*/, bool /*stop*/) {}

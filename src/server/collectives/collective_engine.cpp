@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/collectives/collective_engine.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <new>
 
 #include "common/base/log.h"
 
 namespace pmix::server {
+namespace {
+
+// A process of this thread's processor takes it when it is answered. Meanwhile those that could go on elsewhere would
+// wait for their answers.
+void answer_far_ones_first(std::vector<Reply>& replies) noexcept {
+    const int here = ::sched_getcpu();
+    std::stable_partition(replies.begin(), replies.end(), [here](const Reply& reply) {
+        const auto peer = reply.peer();
+        return peer == nullptr || !peer->sends_from(here);
+    });
+}
+
+}  // namespace
 
 int CollectiveEngine::timeout_in(common::InfoView infos) {
     int timeout = 0;
@@ -53,6 +68,7 @@ void CollectiveEngine::finish(RoundId id, pmix_status_t status) {
     const std::unique_ptr<Round> round = std::move(it->second);
     rounds_.erase(it);
     ended(id, *round, status);
+    answer_far_ones_first(round->replies);
     for (Reply& reply : round->replies) {
         try {
             answer(reply, *round, status);

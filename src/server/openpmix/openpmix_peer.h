@@ -16,6 +16,7 @@
 #include "server/admission/incoming_peer.h"
 #include "server/namespaces/deletions.h"
 #include "server/openpmix/translator.h"
+#include "transport/tcp_socket.h"
 
 namespace pmix::server {
 
@@ -48,6 +49,9 @@ class OpenPmixPeer final : public IncomingPeer,
     void abandon() noexcept override;
     bool has_read_all() const override { return stream_ == nullptr || stream_->queued_bytes() == 0; }
     bool maps_segments() const noexcept override { return false; }
+    bool sends_from(int processor) const noexcept override {
+        return stream_ != nullptr && transport::sending_processor(stream_->fd()) == processor;
+    }
     void input_controlled(const std::optional<common::ProcId>& source, bool stop) override;
 
   private:

@@ -27,6 +27,28 @@ TEST(ServerFenceTest, AllLocalNeverReachesTheHost) {
     EXPECT_EQ("from a", b.read_text(0, "k"));
 }
 
+// Those of the server's own processor take it when they are answered, and the others would wait.
+TEST(ServerFenceTest, ThoseOfOtherProcessorsAreAnsweredFirst) {
+    static std::vector<common::Rank> answered;
+    struct Member final : server::Peer {
+        explicit Member(common::Rank rank) : Peer(server::PeerKind::client, {"job", rank}, {::geteuid(), 0, 1}) {}
+        void send(const common::FrameHeader&, common::Bytes, std::span<const int>) override {
+            answered.push_back(id().rank);
+        }
+        void close() override {}
+        bool sends_from(int) const noexcept override { return id().rank % 2 == 0; }
+    };
+    TestServer server(nullptr);
+    server.job("job", 1, 4);
+    std::vector<std::shared_ptr<Member>> members;
+    for (common::Rank rank = 0; rank < 4; ++rank) {
+        members.push_back(std::make_shared<Member>(rank));
+        common::FenceRequest request;
+        server.parts().fence.request(*members.back(), request, {members.back(), 0, rank + 1});
+    }
+    EXPECT_EQ((std::vector<common::Rank>{1, 3, 0, 2}), answered);
+}
+
 // rows: F6 F4
 TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
     TestServer server(nullptr);
