@@ -33,7 +33,14 @@ void check_hello(Bytes payload) {
     Traits traits;
     if (ConnectRequest::decode(payload, &request, &traits) != PMIX_SUCCESS) return;
     std::vector<uint8_t> bytes;
-    if (request.encode(&bytes) != PMIX_SUCCESS || bytes.size() > kHeaderSize + kMaxConnectPayload) std::abort();
+    const pmix_status_t rc = request.encode(&bytes);
+    // As above, and an empty array of a type that nobody knows.
+    if (rc == PMIX_ERR_NOT_SUPPORTED) return;
+    if (rc != PMIX_SUCCESS || bytes.size() > kHeaderSize + kMaxConnectPayload) std::abort();
+    ConnectRequest again;
+    if (ConnectRequest::decode(Bytes(bytes).subspan(kHeaderSize), &again, &traits) != PMIX_SUCCESS) std::abort();
+    std::vector<uint8_t> second;
+    if (again.encode(&second) != PMIX_SUCCESS || bytes != second) std::abort();
 }
 
 void check_reply(Bytes payload, uint8_t form) {
