@@ -48,6 +48,7 @@ bool OpenPmixInvitations::heard(const common::EventNotify& event) {
     std::string_view group;
     if (infos.get(PMIX_GROUP_ID, &group) != PMIX_SUCCESS || group.empty()) return false;
     if (group.size() > common::kMaxNspaceLength) return false;  // no group can have that name
+    if (event.status == PMIX_GROUP_LEADER_SELECTED) return selected(std::string(group), event.source);
     const auto at = std::find_if(received_.begin(), received_.end(),
                                  [&](const Invitation& i) { return i.group == group && i.inviter == event.source; });
     const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP);
@@ -59,6 +60,7 @@ bool OpenPmixInvitations::heard(const common::EventNotify& event) {
         return false;
     }
     if (at == received_.end()) return false;
+    if (event.status == PMIX_GROUP_LEADER_FAILED) at->leader_gone = true;
     const bool over = event.status == PMIX_GROUP_CONSTRUCT_ABORT || event.status == PMIX_GROUP_CONSTRUCT_COMPLETE;
     const bool forms = event.status == PMIX_GROUP_MEMBERSHIP_UPDATE && at->accepted;
     ProcList members;
@@ -66,6 +68,17 @@ bool OpenPmixInvitations::heard(const common::EventNotify& event) {
         constructs_.push_back(construct_of(at->group, at->inviter, std::move(members), infos));
     if (over || forms) received_.erase(at);
     return !constructs_.empty();
+}
+
+bool OpenPmixInvitations::selected(const std::string& group, const common::ProcId& leader) {
+    for (Invitation& i : received_) {
+        if (i.group != group || !i.leader_gone) continue;
+        if (i.accepted) acceptances_.push_back({group, leader});
+        i.inviter = leader;
+        i.leader_gone = false;
+        return i.accepted;
+    }
+    return false;
 }
 
 bool OpenPmixInvitations::accepted(const std::string& group, const common::ProcId& inviter) noexcept {
@@ -79,6 +92,10 @@ bool OpenPmixInvitations::accepted(const std::string& group, const common::ProcI
 
 std::vector<common::GroupRequest> OpenPmixInvitations::take_constructs() {
     return std::exchange(constructs_, {});
+}
+
+std::vector<OpenPmixInvitations::Acceptance> OpenPmixInvitations::take_acceptances() {
+    return std::exchange(acceptances_, {});
 }
 
 }  // namespace pmix::server

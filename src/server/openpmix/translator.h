@@ -148,6 +148,8 @@ class OpenPmixTranslator {
     void announce(pmix_status_t code, const common::InfoList& infos);
     void tell_client(pmix_status_t code, const common::InfoList& infos);
     bool listen_to_groups();
+    // The client's acceptances, where another process leads now.
+    void accept_again();
     void not_sent(const std::string& group, pmix_status_t status);
     void end_waiting();
     void hear_of_groups(const common::EventNotify& event);

@@ -71,8 +71,8 @@ void OpenPmixTranslator::tell_client(pmix_status_t code, const InfoList& infos) 
 bool OpenPmixTranslator::listen_to_groups() {
     if (std::exchange(listens_, true)) return true;
     common::RegisterEventsRequest request;
-    request.codes = {PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
-                     PMIX_GROUP_MEMBERSHIP_UPDATE};
+    request.codes = {PMIX_GROUP_INVITE_ACCEPTED,   PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
+                     PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_LEADER_SELECTED};
     request.reference = next_reference_++;
     Pending pending;
     pending.own = true;
@@ -318,6 +318,12 @@ bool OpenPmixTranslator::group_join(uint32_t tag, common::Bytes payload) {
     pending.command = theirs::Command::notify;
     pass(tag, Command::notify_event, event_of_client(request.answer.value, infos), std::move(pending));
     return true;
+}
+
+void OpenPmixTranslator::accept_again() {
+    for (const OpenPmixInvitations::Acceptance& one : invitations_.take_acceptances())
+        pass_own(Command::notify_event,
+                 event_of_client(PMIX_GROUP_INVITE_ACCEPTED, about_group(one.group, {one.leader})));
 }
 
 }  // namespace pmix::server

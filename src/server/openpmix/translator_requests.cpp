@@ -478,6 +478,7 @@ bool OpenPmixTranslator::iof_deregister(uint32_t tag, Bytes payload) {
 void OpenPmixTranslator::drained() {
     for (const common::IofCredit& credit : std::exchange(owed_, {})) notify_server(Command::iof_credit, credit);
     for (const common::GroupRequest& construct : invitations_.take_constructs()) pass_own(Command::group, construct);
+    accept_again();
     settle_numbered();
     settle_invites();
 }

@@ -89,18 +89,19 @@ class OpenPmixNewestTest : public ::testing::Test {
         if (group != nullptr) infos.append_string(PMIX_GROUP_ID, group);
         return infos;
     }
-    // Of all, by the calls of these.
-    void construct_group(const std::vector<uint32_t>& callers = {0, 1, 2}) {
+    // By the calls of these.
+    void construct_group(const std::vector<uint32_t>& callers = {0, 1, 2}) { construct_group(callers, all_); }
+    void construct_group(const std::vector<uint32_t>& callers, const ProcList& members) {
         openpmix::GroupConstructRequest request;
         request.group = openpmix::Text("group");
-        request.procs.procs = all_;
+        request.procs.procs = members;
         std::vector<uint32_t> tags;
         for (const uint32_t rank : callers) tags.push_back(of(rank).send(request));
         for (size_t i = 0; i < callers.size(); ++i) {
             const auto reply = of(callers[i]).receive<openpmix::GroupReply>(tags[i]);
             EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
             ASSERT_TRUE(reply.members);
-            EXPECT_EQ(all_, reply.members->procs);
+            EXPECT_EQ(members, reply.members->procs);
         }
     }
     void listen(uint32_t rank, std::vector<pmix_status_t> codes) {
@@ -452,6 +453,46 @@ TEST_F(OpenPmixNewestTest, Invitation_OfAnInviterWithThisLibrary_IsConstructedFo
     construct_group({0});
     expect_destruct({0, 1, 2}, PMIX_SUCCESS);
     for (const uint32_t rank : {1u, 2u}) EXPECT_TRUE(of(rank).is_silent(50));  // it has not registered for more
+}
+
+// The inviter ends, and another member leads in its place. Members accept once more; for such a client its server does.
+TEST_F(OpenPmixNewestTest, Invitation_WhoseLeaderIsReplaced_IsAcceptedOnceMore) {
+    const ProcList left{{"job", 1}, {"job", 2}};
+    listen(2, {PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_INVITE_ACCEPTED});
+    listen(1, {PMIX_GROUP_INVITED});
+    InfoList invitation = about(left, "group");
+    common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
+    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    EXPECT_EQ(PMIX_GROUP_INVITED, event(1).code.value);
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    clients_[0].reset();
+    EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, event(2).code.value);
+    InfoList successor = about({{"job", 1}}, "group");
+    const pmix_proc_t leader = ProcId("job", 2).to_c();
+    successor.append(PMIX_GROUP_LEADER, &leader, PMIX_PROC);
+    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, std::move(successor)));
+    const auto accepted = event(2);
+    EXPECT_EQ(PMIX_GROUP_INVITE_ACCEPTED, accepted.code.value);
+    EXPECT_EQ(ProcId("job", 1), accepted.source.id);
+    InfoList update = about({{"job", 1}}, "group");
+    common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, left);
+    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
+    construct_group({2}, left);
+    expect_destruct({1, 2}, PMIX_SUCCESS);
+}
+
+// Only in the place of one that has ended.
+TEST_F(OpenPmixNewestTest, Invitation_ThatAnotherClaims_IsNotAcceptedOnceMore) {
+    listen(2, {PMIX_GROUP_INVITE_ACCEPTED});
+    listen(1, {PMIX_GROUP_INVITED});
+    InfoList invitation = about({{"job", 1}, {"job", 2}}, "group");
+    common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
+    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    EXPECT_EQ(PMIX_GROUP_INVITED, event(1).code.value);
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, about({{"job", 1}}, "group")));
+    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0)));
+    EXPECT_TRUE(of(2).is_silent(50));
 }
 
 // ---- leaving groups ----
