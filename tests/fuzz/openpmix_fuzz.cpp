@@ -37,7 +37,7 @@ void check_hello(Bytes payload) {
     // As above, and an empty array of a type that nobody knows.
     if (rc == PMIX_ERR_NOT_SUPPORTED) return;
     if (rc != PMIX_SUCCESS || bytes.size() > kHeaderSize + kMaxConnectPayload) std::abort();
-    if (request.stray_nul) return;  // behind an empty list it may be read as the list's
+    if (request.stray_nul && request.infos.size() == 0) return;  // behind an empty list it may be read as the list's
     ConnectRequest again;
     if (ConnectRequest::decode(Bytes(bytes).subspan(kHeaderSize), &again, &traits) != PMIX_SUCCESS) std::abort();
     std::vector<uint8_t> second;

@@ -483,7 +483,7 @@ TEST_F(OpenPmixNewestTest, Invitation_WhoseLeaderIsReplaced_IsAcceptedOnceMore) 
 
 // Only in the place of one that has ended.
 TEST_F(OpenPmixNewestTest, Invitation_ThatAnotherClaims_IsNotAcceptedOnceMore) {
-    listen(2, {PMIX_GROUP_INVITE_ACCEPTED});
+    listen(2, {PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED});
     listen(1, {PMIX_GROUP_INVITED});
     InfoList invitation = about({{"job", 1}, {"job", 2}}, "group");
     common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
@@ -491,7 +491,8 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatAnotherClaims_IsNotAcceptedOnceMore) {
     EXPECT_EQ(PMIX_GROUP_INVITED, event(1).code.value);
     ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, about({{"job", 1}}, "group")));
-    EXPECT_TRUE(of(2).is_silent(50));
+    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(2, PMIX_GROUP_INVITE_DECLINED)));
+    EXPECT_EQ(PMIX_GROUP_INVITE_DECLINED, event(2).code.value) << "the first that it is told";
 }
 
 // ---- leaving groups ----

@@ -38,6 +38,7 @@ TEST(ServerFenceTest, ThoseOfOtherProcessorsAreAnsweredFirst) {
         void close() override {}
         bool sends_from(int) const noexcept override { return id().rank % 2 == 0; }
     };
+    answered.clear();
     TestServer server(nullptr);
     server.job("job", 1, 4);
     std::vector<std::shared_ptr<Member>> members;

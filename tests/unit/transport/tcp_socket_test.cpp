@@ -29,6 +29,8 @@ TEST(TcpSocketTest, SendingProcessor_IsThatOfTheLastSender) {
         pollfd waiting{near.get(), POLLIN, 0};
         ASSERT_EQ(1, ::poll(&waiting, 1, 60'000));
         EXPECT_EQ(processor, sending_processor(near.get()));
+        char byte;
+        ASSERT_EQ(1, ::recv(near.get(), &byte, 1, 0));
     }
     EXPECT_EQ(0, ::sched_setaffinity(0, sizeof before, &before));
 }
