@@ -21,6 +21,7 @@ constexpr size_t kMaxFile = 256u << 10;
 constexpr size_t kMaxCommand = 4096;
 constexpr size_t kMaxDevices = 1024;
 constexpr double kKiB = 1024;
+constexpr size_t kMaxDecimals = 9;  // the kernel writes two
 
 // Up to `limit` bytes; empty: not there, or not to be read.
 std::string read_file(int folder, const char* path, size_t limit) {
@@ -50,6 +51,20 @@ class Words {
         const std::string_view word = rest_.substr(begin, end - begin);
         rest_.remove_prefix(end);
         return word;
+    }
+    // "12.34", as the kernel writes a time or a load. (std::from_chars of a double needs libm, which each process would
+    // load.)
+    bool next(double& number) noexcept {
+        const std::string_view word = next();
+        const size_t point = std::min(word.find('.'), word.size());
+        const std::string_view decimals = word.substr(std::min(point + 1, word.size()));
+        uint64_t whole = 0, fraction = 0;
+        if (decimals.size() > kMaxDecimals || !Words(word.substr(0, point)).next(whole)) return false;
+        if (point < word.size() && !Words(decimals).next(fraction)) return false;
+        double unit = 1;
+        for (size_t i = 0; i < decimals.size(); ++i) unit *= 10;
+        number = static_cast<double>(whole) + static_cast<double>(fraction) / unit;
+        return true;
     }
     template <class T>
     bool next(T& number) noexcept {

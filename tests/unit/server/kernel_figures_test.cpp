@@ -123,6 +123,20 @@ TEST_F(KernelFiguresTest, ReadNode_FilesAreNotUnderstood_FiguresAreNotKnown) {
     EXPECT_FALSE(read_uptime(files));
 }
 
+TEST_F(KernelFiguresTest, ReadUptime_NumbersAsTheKernelWritesThem_AndNoOthers) {
+    const std::pair<const char*, double> good[] = {
+        {"0.00 1.00\n", 0}, {"12.05 1.00", 12.05}, {"7 1", 7}, {"18446744073709551615.99", 18446744073709551615.99}};
+    for (const auto& [text, seconds] : good) {
+        kernel.put("proc/uptime", text);
+        EXPECT_DOUBLE_EQ(seconds, read_uptime(files).value_or(-1)) << text;
+    }
+    for (const char* text :
+         {".5", "1.", "-1.5", "1.-5", "1.0.5", "1e5", "1,5", "nan", "1.0123456789", "18446744073709551616.0"}) {
+        kernel.put("proc/uptime", text);
+        EXPECT_FALSE(read_uptime(files)) << text;
+    }
+}
+
 TEST_F(KernelFiguresTest, ReadDisks_Unnamed_WholeDisksOfTheMachine) {
     const auto disks = read_disks(files, {});
     ASSERT_EQ(2u, disks.size());
