@@ -111,7 +111,9 @@ void Stream::on_ready(bool readable, bool writable) noexcept {
 void Stream::read() {
     answered_ = true;  // nothing has been received yet
     more_expected_ = false;
+    buffer_.borrow(loop_.spare_read_memory());
     receive();
+    buffer_.give_back(loop_.spare_read_memory());
     if (more_expected_ && !answered_ && socket_) transport::acknowledge_now(socket_.get());
 }
 

@@ -237,6 +237,13 @@ pmix_status_t Connection::State::read_what_is_there(bool& drained) noexcept {
 // ---- reading, on the loop or on a caller's thread ----
 
 pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
+    buffer.borrow(loop.spare_read_memory());
+    const pmix_status_t status = receive(on_loop, drained);
+    if (drained) buffer.give_back(loop.spare_read_memory());
+    return status;
+}
+
+pmix_status_t Connection::State::receive(bool on_loop, bool& drained) {
     const ReadBuffer::Space space = buffer.space(frame_size);
     iovec target{space.data, space.size};
     DescriptorControl control;

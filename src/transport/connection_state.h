@@ -96,6 +96,7 @@ struct Connection::State final : WatchHandler {
     pmix_status_t lead(Waiter& waiter, Deadline deadline) noexcept;
     void await_wake_up() noexcept;
     pmix_status_t read_once(bool on_loop, bool& drained);
+    pmix_status_t receive(bool on_loop, bool& drained);
     pmix_status_t dispatch(bool on_loop);
     bool take_descriptors(ReceivedFrame& frame);
     void deliver(ReceivedFrame& frame, bool on_loop);

@@ -216,6 +216,9 @@ Drive EventLoop::drive() const noexcept {
 const Io& EventLoop::io() const noexcept {
     return *state_->io;
 }
+SpareReadMemory& EventLoop::spare_read_memory() noexcept {
+    return state_->spare_read_memory;
+}
 uint64_t EventLoop::longest_pass_us() const noexcept {
     assert_on_loop();
     return static_cast<uint64_t>(state_->pass.longest_ns) / 1000;

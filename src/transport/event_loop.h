@@ -36,6 +36,7 @@ namespace pmix::transport {
 using Task = common::Callback<void()>;
 
 class EventLoop;
+class SpareReadMemory;
 class Watch;
 
 using TimerId = uint64_t;  // 0 is no timer
@@ -165,6 +166,9 @@ class EventLoop {
     static void abandon(std::unique_ptr<EventLoop> loop) noexcept;
 
     const Io& io() const noexcept;
+
+    // Of the buffers of this loop's connections. Any thread.
+    SpareReadMemory& spare_read_memory() noexcept;
 
     // The longest time since its creation, in microseconds, for which one pass has kept the loop from looking at its
     // descriptors: from the first handler that a pass runs to the end of its last one. The pass that asks is not in it.

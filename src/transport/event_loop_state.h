@@ -21,6 +21,7 @@
 #include "common/base/mutex.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
+#include "transport/read_buffer.h"
 
 namespace pmix::transport {
 
@@ -89,6 +90,9 @@ struct EventLoop::State {
     bool edge_triggered = false;
     bool late = false;
     State* next_abandoned = nullptr;
+
+    // Any thread.
+    SpareReadMemory spare_read_memory;
 
     // The poster's side.
     common::Mutex queue_mutex;

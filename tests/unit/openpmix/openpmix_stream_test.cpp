@@ -233,6 +233,22 @@ TEST_F(StreamTest, Queue_BeyondItsBound_EndsTheConnection) {
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
 }
 
+TEST_F(StreamTest, NothingIsUnread_ItsMemoryIsTheLoops) {
+    connect();
+    transport::ReadMemory* memory = loop_->spare_read_memory().take();
+    EXPECT_NE(nullptr, memory);
+    loop_->spare_read_memory().give(memory);
+    const auto bytes = message(101, 10);
+    write(Bytes(bytes).first(20));
+    ASSERT_TRUE(until([&] { return stream_->unfinished_bytes() == 20; }));
+    EXPECT_EQ(nullptr, loop_->spare_read_memory().take());
+    write(Bytes(bytes).subspan(20));
+    ASSERT_TRUE(until([&] { return !handler_.said.empty(); }));
+    memory = loop_->spare_read_memory().take();
+    EXPECT_NE(nullptr, memory);
+    loop_->spare_read_memory().give(memory);
+}
+
 // A reader that takes what there is, a little at a time, finds each header whole: what a release before 7.0
 // needs. Without the rule some of these are cut.
 TEST_F(StreamTest, Headers_TowardsASlowReader_AreWhole) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "transport/read_buffer.h"
 #include "unit/transport/connection_setting.h"
 
 namespace pmix::transport::connection_test {
@@ -41,6 +42,23 @@ TEST(Connection, ReassemblesAtEveryByteBoundary) {
         f.run(1);
     }
     f.turn_until([&] { return f.handler.heard.size() == 3; });
+}
+
+// A connection that has been read out keeps no memory to read into.
+TEST(Connection, NothingIsUnread_ItsMemoryIsTheLoops) {
+    Fixture f;
+    SpareReadMemory& spare = f.loop->spare_read_memory();
+    const auto bytes = frame_bytes(FrameHeader::request(4, 1), bytes_of("one"));
+    test::write_all(f.peer.get(), {bytes.begin(), bytes.end() - 1});
+    f.turn_until([&] { return f.connection->unfinished_bytes() == bytes.size() - 1; });
+    EXPECT_EQ(nullptr, spare.take());
+
+    test::write_all(f.peer.get(), {bytes.end() - 1, bytes.end()});
+    f.turn_until([&] { return f.handler.heard.size() == 1; });
+    EXPECT_EQ("one", f.handler.heard[0].payload);
+    ReadMemory* memory = spare.take();
+    EXPECT_NE(nullptr, memory);
+    spare.give(memory);
 }
 
 TEST(Connection, LargeFramesBothWays) {
