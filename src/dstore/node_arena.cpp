@@ -26,10 +26,12 @@ namespace {
 
 // Room for some 250 values of 64 bytes with the store's table, or for 30 of 1 KiB.
 constexpr size_t kFirstChunk = 40 * 1024;
+// Of it, touched when the store is made: room for 100 values of 64 bytes.
+constexpr size_t kFirstTouched = 20 * 1024;
 constexpr size_t kSecondChunk = 128 * 1024;
 constexpr size_t kMaxChunk = 1024 * 1024;  // below the size of a huge page
 // Touched together when the pages that are there do not suffice.
-constexpr size_t kStep = 16 * 1024;
+constexpr size_t kStep = 20 * 1024;
 
 #ifdef WIREUP_ASAN
 void forbid(void* p, size_t n) noexcept {
@@ -123,7 +125,7 @@ bool NodeArena::add_chunk() noexcept {
     if (chunk == nullptr) return false;
     auto* const bytes = reinterpret_cast<uint8_t*>(chunk);
     next_ = bytes + sizeof(Chunk);
-    touched_ = bytes + (chunk_size_ == 0 ? size : std::min(up_to(kStep, page_size()), size));
+    touched_ = bytes + std::min(up_to(chunk_size_ == 0 ? kFirstTouched : kStep, page_size()), size);
     touch(bytes, touched_);
     end_ = bytes + size;
     chunk_size_ = size;
