@@ -32,12 +32,12 @@ namespace {
 
 using common::MutexLock;
 
+// Servers of a tool that it asks to finalize and awaits the answers of.
+constexpr int kMaxFinalized = 64;
+
 const char* role_name(Role role) noexcept {
     return role == Role::client ? "a client" : role == Role::server ? "a server" : "a tool";
 }
-
-// How long a client waits for its server's answer to finalize before it ends without one.
-constexpr int kFinalizeTimeoutS = 10;
 
 // All global state. It is in a page of its own that a forked child finds full of zeros, which is the initial state:
 // an unlocked mutex, no library, nobody inside.
@@ -274,18 +274,17 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
 
     client::Session& session = library->client();
     const bool is_client = library->role_ == Role::client;
-    if (session.connected() && (is_client || session.awaits_finalize())) {
+    // Whatever comes of it, the process goes.
+    if (is_client && session.connected()) {
         const common::InfoView view(infos, ninfos);
-        if (is_client && view.flag(PMIX_EMBED_BARRIER)) {
+        if (view.flag(PMIX_EMBED_BARRIER)) {
             const pmix_info_t* limit = view.find(PMIX_TIMEOUT);
             client::fence(session, nullptr, 0, limit, limit != nullptr ? 1 : 0);
         }
-        common::FinalizeRequest request;
-        request.infos = common::Infos::borrow(infos, ninfos);
-        common::Nothing nothing;
-        // Whatever comes of it, the process goes.
-        session.ask<common::Command::finalize>(request, nothing, kFinalizeTimeoutS);
+        session.ask_to_finalize({infos, ninfos});
     }
+    for (int n = 0; !is_client && n < kMaxFinalized && session.awaits_finalize(); ++n)
+        session.ask_to_finalize({infos, ninfos});
 
     // No new call gets in; those that wait get an answer and leave.
     g->leaving.store(true, std::memory_order_seq_cst);

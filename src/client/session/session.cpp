@@ -225,6 +225,14 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
     return PMIX_SUCCESS;
 }
 
+void Session::ask_to_finalize(std::span<const pmix_info_t> infos) {
+    constexpr int kTimeoutS = 10;
+    common::FinalizeRequest request;
+    request.infos = common::Infos::borrow(infos.data(), infos.size());
+    common::Nothing nothing;
+    ask<common::Command::finalize>(request, nothing, kTimeoutS);
+}
+
 void Session::send_next(uint32_t ended) noexcept {
     for (;;) {
         std::optional<RequestWindow::Waiting> next;

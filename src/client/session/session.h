@@ -125,6 +125,8 @@ class Session final : public transport::ConnectionHandler {
     bool has_server() const noexcept { return channel_ != nullptr; }
     // A finalize is to be answered before this process ends.
     bool awaits_finalize() const noexcept { return channel_ != nullptr && channel_->awaits_finalize(); }
+    // Asks for it and waits, ten seconds at most. Of a tool's servers one is asked: ServerSet says which.
+    void ask_to_finalize(std::span<const pmix_info_t> infos);
     // What is here of this process may be older than what the server has.
     bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {
         return channel_ != nullptr && channel_->may_be_old(nspace, rank);

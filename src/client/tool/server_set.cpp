@@ -32,6 +32,12 @@ class ServerSet::Member final : public transport::ConnectionHandler {
     // The process has asked to be finalized here.
     void note_finalized() noexcept { finalized_.store(true, std::memory_order_relaxed); }
     bool is_finalized() const noexcept { return finalized_.load(std::memory_order_relaxed); }
+    bool awaits_finalize() const noexcept {
+        return !is_finalized() && channel_->connected() && channel_->awaits_finalize();
+    }
+    // It is the next one that the process asks to be finalized.
+    void note_leaving() noexcept { leaving_.store(true, std::memory_order_relaxed); }
+    bool is_leaving() const noexcept { return leaving_.load(std::memory_order_relaxed); }
 
     // Runs send(), with the request in the list before an answer can come.
     template <class F>
@@ -108,6 +114,7 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 
     ServerSet& set_;
     std::atomic<bool> finalized_{false};
+    std::atomic<bool> leaving_{false};
     const ProcId id_;
     const Standing standing_;
     std::unique_ptr<Channel> channel_;
@@ -167,7 +174,25 @@ bool ServerSet::connected() const noexcept {
 
 bool ServerSet::awaits_finalize() const noexcept {
     MutexLock lock(mutex_);
-    return primary_ != nullptr && primary_->channel().awaits_finalize();
+    return std::any_of(members_.begin(), members_.end(), [](const MemberPtr& m) { return m->awaits_finalize(); });
+}
+
+bool ServerSet::leave(const ProcId& id) {
+    MutexLock lock(mutex_);
+    const MemberPtr member = find(id);
+    if (member == nullptr || !member->awaits_finalize()) return false;
+    member->note_leaving();
+    return true;
+}
+
+ServerSet::MemberPtr ServerSet::next_to_finalize() const {
+    MemberPtr next = primary_;
+    for (const MemberPtr& m : members_) {
+        if (!m->awaits_finalize()) continue;
+        if (m->is_leaving()) return m;
+        if (next == nullptr || !next->awaits_finalize()) next = m;
+    }
+    return next;
 }
 
 bool ServerSet::serves_root_for_another() const noexcept {
@@ -363,9 +388,11 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
             }
             return home;
         }
-        case Command::finalize:
-            if (primary_ != nullptr) primary_->note_finalized();
-            return primary_;
+        case Command::finalize: {
+            MemberPtr next = next_to_finalize();
+            if (next != nullptr) next->note_finalized();
+            return next;
+        }
         default:
             return primary_;
     }

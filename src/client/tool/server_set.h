@@ -45,6 +45,8 @@ class ServerSet final : public Channel {
     // Sends the finalize message, if it has not been sent, and closes. Loop.
     pmix_status_t detach(const common::ProcId& id) REQUIRES(common::loop_thread);
     pmix_status_t set_primary(const common::ProcId& id);
+    // The next finalize goes to this one. False: it does not answer one, or has been asked. Any thread.
+    bool leave(const common::ProcId& id);
 
     // Any thread. The primary one first, then by age.
     std::vector<common::ProcId> servers() const;
@@ -61,6 +63,7 @@ class ServerSet final : public Channel {
     // How many forwardings stand at a server.
     size_t pulls() const;
     bool connected() const noexcept override;
+    // One of the servers does that has not been asked. A finalize goes to the next of them, the primary one first.
     bool awaits_finalize() const noexcept override;
     bool serves_root_for_another() const noexcept override;
     void close() noexcept override;
@@ -75,6 +78,7 @@ class ServerSet final : public Channel {
     };
 
     MemberPtr find(const common::ProcId& id) const REQUIRES(mutex_);
+    MemberPtr next_to_finalize() const REQUIRES(mutex_);
     bool is_primary(const Member& member) const;
     // Where a frame goes; notes what it sets up or ends. Null: nowhere.
     MemberPtr route(const common::FrameHeader& header, common::Bytes payload);

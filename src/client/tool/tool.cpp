@@ -88,6 +88,8 @@ pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const
     // Its own server is part of the tool.
     const ProcId id = attached_as(servers, *wanted);
     if (id.nspace.empty() || id == session.self()) return PMIX_ERR_NOT_FOUND;
+    // OpenPMIx's servers forget what the tool has asked for when they read this, not where the connection ends.
+    if (!session.must_not_wait() && servers.leave(id)) session.ask_to_finalize({});
     pmix_status_t rc = PMIX_ERROR;
     session.on_loop_and_wait([&] {
         transport::assert_on_loop();

@@ -115,6 +115,89 @@ TEST_P(OpenPmixTool, Finalize_EndsWithTheServersAnswer) {
     EXPECT_EQ(PMIX_SUCCESS, end.get());
 }
 
+// A second server of the tool, not its primary one, that answers a finalize when it is let.
+class SecondServer {
+  public:
+    SecondServer(const char* release, const char* encoding) : release_(release), server_(release, encoding) {
+        theirs::ConnectReply reply;
+        reply.status = PMIX_SUCCESS;
+        reply.self = common::ProcId("tool", 0);
+        reply.server = common::ProcId("second", 0);
+        reply.security = PMIX_SUCCESS;
+        server_.hello_answer =
+            theirs::encode_reply(reply, theirs::reply_form(theirs::PeerKind::named_tool, server_.traits));
+        server_.on(theirs::Command::job_data, [this](uint32_t tag, common::Bytes) {
+            theirs::JobData data;
+            data.nspace = theirs::Text("tool");
+            server_.send(tag, data);
+        });
+        server_.on(theirs::Command::finalize, [this](uint32_t tag, common::Bytes) {
+            ++times;
+            asked_.set_value(tag);
+        });
+        server_.start();
+    }
+    // By a file, which says what release it is.
+    pmix_status_t attach(const std::string& file) {
+        std::string uri = server_.uri;
+        uri.replace(0, uri.find('.'), "second");
+        std::ofstream(file) << uri << "\nv" << release_ << '\n' << ::getppid() << "\n0:0\nnow\n";
+        if (::chmod(file.c_str(), 0600) != 0) return PMIX_ERROR;
+        InfoList infos;
+        infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
+        return PMIx_tool_attach_to_server(nullptr, &id, infos.c_array(), infos.size());
+    }
+    // `call` is to end by the answer, and not before.
+    void answer(const std::function<pmix_status_t()>& call) {
+        std::atomic<bool> answered{false};
+        auto end = std::async(std::launch::async, [&] {
+            const pmix_status_t rc = call();
+            return answered ? rc : PMIX_ERROR;
+        });
+        const uint32_t tag = asked_.get_future().get();
+        EXPECT_EQ(std::future_status::timeout, end.wait_for(std::chrono::milliseconds(50)));
+        answered = true;
+        server_.send_status(tag, PMIX_SUCCESS);
+        EXPECT_EQ(PMIX_SUCCESS, end.get());
+    }
+    void stop() { server_.stop(); }
+
+    pmix_proc_t id{};
+    std::atomic<int> times{0};
+
+  private:
+    const char* const release_;
+    OpenPmixServer server_;
+    std::promise<uint32_t> asked_;
+};
+
+TEST_P(OpenPmixTool, Finalize_EndsWithTheAnswersOfAllServers) {
+    InfoList infos = by_uri();
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    SecondServer second(GetParam().first, GetParam().second);
+    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+    second.answer([] { return PMIx_tool_finalize(); });
+    second.stop();
+    server_->stop();
+    EXPECT_EQ(1, second.times);
+    EXPECT_EQ(1, finalized_);
+}
+
+TEST_P(OpenPmixTool, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAnswer) {
+    InfoList infos = by_uri();
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    SecondServer second(GetParam().first, GetParam().second);
+    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+    second.answer([&] { return PMIx_tool_disconnect(&second.id); });
+    EXPECT_EQ(0, finalized_) << "that was not meant";
+    EXPECT_TRUE(has_server("server"));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    second.stop();
+    server_->stop();
+    EXPECT_EQ(1, second.times);
+    EXPECT_EQ(1, finalized_);
+}
+
 TEST_P(OpenPmixTool, Disconnect_IsToldToTheServer) {
     InfoList infos = by_uri();
     ASSERT_EQ(PMIX_SUCCESS, init(infos));
