@@ -16,6 +16,7 @@
 #include "client/services/fabric.h"
 #include "client/session/session.h"
 #include "client/tool/keepalive.h"
+#include "client/tool/server_set.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/values/info_view.h"
@@ -31,9 +32,6 @@ namespace pmix::api {
 namespace {
 
 using common::MutexLock;
-
-// Servers of a tool that it asks to finalize and awaits the answers of.
-constexpr int kMaxFinalized = 64;
 
 const char* role_name(Role role) noexcept {
     return role == Role::client ? "a client" : role == Role::server ? "a server" : "a tool";
@@ -283,8 +281,9 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         }
         session.ask_to_finalize({infos, ninfos});
     }
-    for (int n = 0; !is_client && n < kMaxFinalized && session.awaits_finalize(); ++n)
-        session.ask_to_finalize({infos, ninfos});
+    // On a host's event base nobody may be there who reads the answers.
+    if (library->servers_ != nullptr && session.loop().drive() != transport::Drive::host_base)
+        session.ask_to_finalize({infos, ninfos}, library->servers_->take_all_to_finalize());
 
     // No new call gets in; those that wait get an answer and leave.
     g->leaving.store(true, std::memory_order_seq_cst);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct SegmentGrant {
     uint64_t instance = 0;    // tells apart two namespaces of the same name
     uint64_t generation = 0;  // published when the grant was made
 };
+
+// Sends a finalize to one server, and waits for a waiter to be done if there is one.
+using FinalizeWay = std::function<pmix_status_t(const common::FrameHeader& header, common::Bytes payload,
+                                                transport::Waiter* waiter, transport::Deadline deadline)>;
 
 class Channel {
   public:

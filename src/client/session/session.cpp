@@ -17,6 +17,8 @@ namespace {
 
 // A server that was told a limit answers at it. One that does not (stopped, overloaded) is given this much more.
 constexpr int64_t kReplyMarginMs = 500;
+// How long a process waits for the answers to finalize before it ends without them.
+constexpr int kFinalizeTimeoutS = 10;
 
 // Between two looks whether the last reader of a removed segment has left.
 constexpr int64_t kFirstReclaimMs = 5;
@@ -226,11 +228,44 @@ pmix_status_t Session::ask_bytes_nb(uint16_t command, common::Bytes payload, int
 }
 
 void Session::ask_to_finalize(std::span<const pmix_info_t> infos) {
-    constexpr int kTimeoutS = 10;
     common::FinalizeRequest request;
     request.infos = common::Infos::borrow(infos.data(), infos.size());
     common::Nothing nothing;
-    ask<common::Command::finalize>(request, nothing, kTimeoutS);
+    ask<common::Command::finalize>(request, nothing, kFinalizeTimeoutS);
+}
+
+void Session::ask_to_finalize(std::span<const pmix_info_t> infos, std::span<const FinalizeWay> ways) {
+    struct Asked {
+        Blocked blocked;
+        uint32_t id = 0;  // 0: not asked
+        pmix_status_t sent = PMIX_ERR_NOMEM;
+    };
+    if (must_not_wait()) return;
+    common::FinalizeRequest request;
+    request.infos = common::Infos::borrow(infos.data(), infos.size());
+    auto payload = written(request);
+    if (!payload || payload->size() > common::kMaxFramePayload) return;
+    const Deadline deadline = deadline_for(kFinalizeTimeoutS);
+    std::vector<Asked> all(ways.size());
+    // From here on nothing may leave before each has been answered or taken back.
+    for (size_t i = 0; i < all.size(); ++i) {
+        Asked& a = all[i];
+        auto id = calls_.add(CallPtr(&a.blocked));
+        if (!id) continue;
+        a.id = id.value();
+        FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::finalize), a.id);
+        header.payload = static_cast<uint32_t>(payload->size());
+        const bool last = i + 1 == all.size();  // this thread waits with it, and needs no other one for that
+        try {
+            a.sent = ways[i](header, payload.value(), last ? &a.blocked.waiter : nullptr, deadline);
+        } catch (const std::bad_alloc&) {
+        }
+    }
+    for (Asked& a : all) {
+        if (a.id == 0 || (a.sent == PMIX_SUCCESS && loop_.wait(a.blocked.waiter, deadline))) continue;
+        // Otherwise the answer is being delivered at this moment.
+        if (calls_.take(a.id) == nullptr) loop_.wait(a.blocked.waiter, Deadline::never());
+    }
 }
 
 void Session::send_next(uint32_t ended) noexcept {

@@ -123,10 +123,11 @@ class Session final : public transport::ConnectionHandler {
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
-    // A finalize is to be answered before this process ends.
-    bool awaits_finalize() const noexcept { return channel_ != nullptr && channel_->awaits_finalize(); }
-    // Asks for it and waits, ten seconds at most. Of a tool's servers one is asked: ServerSet says which.
+    // Asks the server, or those of a tool, to note that this process finalizes, and waits for their answers: ten
+    // seconds at most, for all of them together. What comes of it does not matter to a process that goes. Not on the
+    // loop.
     void ask_to_finalize(std::span<const pmix_info_t> infos);
+    void ask_to_finalize(std::span<const pmix_info_t> infos, std::span<const FinalizeWay> ways);
     // What is here of this process may be older than what the server has.
     bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {
         return channel_ != nullptr && channel_->may_be_old(nspace, rank);

@@ -29,15 +29,12 @@ class ServerSet::Member final : public transport::ConnectionHandler {
     Channel& channel() noexcept { return *channel_; }
     void set_channel(std::unique_ptr<Channel> channel) noexcept { channel_ = std::move(channel); }
 
-    // The process has asked to be finalized here.
+    // The process has asked to be finalized here, or does so now.
     void note_finalized() noexcept { finalized_.store(true, std::memory_order_relaxed); }
     bool is_finalized() const noexcept { return finalized_.load(std::memory_order_relaxed); }
     bool awaits_finalize() const noexcept {
         return !is_finalized() && channel_->connected() && channel_->awaits_finalize();
     }
-    // It is the next one that the process asks to be finalized.
-    void note_leaving() noexcept { leaving_.store(true, std::memory_order_relaxed); }
-    bool is_leaving() const noexcept { return leaving_.load(std::memory_order_relaxed); }
 
     // Runs send(), with the request in the list before an answer can come.
     template <class F>
@@ -114,7 +111,6 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 
     ServerSet& set_;
     std::atomic<bool> finalized_{false};
-    std::atomic<bool> leaving_{false};
     const ProcId id_;
     const Standing standing_;
     std::unique_ptr<Channel> channel_;
@@ -172,27 +168,31 @@ bool ServerSet::connected() const noexcept {
     return primary_ != nullptr && primary_->channel().connected();
 }
 
-bool ServerSet::awaits_finalize() const noexcept {
-    MutexLock lock(mutex_);
-    return std::any_of(members_.begin(), members_.end(), [](const MemberPtr& m) { return m->awaits_finalize(); });
+FinalizeWay ServerSet::way_to_finalize(const MemberPtr& member) {
+    member->note_finalized();
+    return [member](const FrameHeader& header, Bytes payload, transport::Waiter* waiter, transport::Deadline deadline) {
+        return member->sending(header, payload, [&] {
+            Channel& channel = member->channel();
+            return waiter == nullptr ? channel.send(header, payload)
+                                     : channel.send_and_wait(header, payload, *waiter, deadline);
+        });
+    };
 }
 
-bool ServerSet::leave(const ProcId& id) {
+std::vector<FinalizeWay> ServerSet::take_all_to_finalize() {
+    MutexLock lock(mutex_);
+    std::vector<FinalizeWay> ways;
+    for (const MemberPtr& m : members_)
+        if (m->awaits_finalize()) ways.push_back(way_to_finalize(m));
+    return ways;
+}
+
+pmix_status_t ServerSet::take_to_finalize(const ProcId& id, std::vector<FinalizeWay>& ways) {
     MutexLock lock(mutex_);
     const MemberPtr member = find(id);
-    if (member == nullptr || !member->awaits_finalize()) return false;
-    member->note_leaving();
-    return true;
-}
-
-ServerSet::MemberPtr ServerSet::next_to_finalize() const {
-    MemberPtr next = primary_;
-    for (const MemberPtr& m : members_) {
-        if (!m->awaits_finalize()) continue;
-        if (m->is_leaving()) return m;
-        if (next == nullptr || !next->awaits_finalize()) next = m;
-    }
-    return next;
+    if (member == nullptr || member->is_finalized()) return PMIX_ERR_NOT_FOUND;
+    if (member->awaits_finalize()) ways.push_back(way_to_finalize(member));
+    return PMIX_SUCCESS;
 }
 
 bool ServerSet::serves_root_for_another() const noexcept {
@@ -309,7 +309,7 @@ void ServerSet::member_closed(Member& gone) {
     }
     if (member == nullptr) return;
     take_out(member);
-    hooks_.lost(gone.id());
+    if (!gone.is_finalized()) hooks_.lost(gone.id());
 }
 
 void ServerSet::close() noexcept {
@@ -387,11 +387,6 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
                 ended_pulls_.pop_front();
             }
             return home;
-        }
-        case Command::finalize: {
-            MemberPtr next = next_to_finalize();
-            if (next != nullptr) next->note_finalized();
-            return next;
         }
         default:
             return primary_;

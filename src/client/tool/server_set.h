@@ -45,8 +45,11 @@ class ServerSet final : public Channel {
     // Sends the finalize message, if it has not been sent, and closes. Loop.
     pmix_status_t detach(const common::ProcId& id) REQUIRES(common::loop_thread);
     pmix_status_t set_primary(const common::ProcId& id);
-    // The next finalize goes to this one. False: it does not answer one, or has been asked. Any thread.
-    bool leave(const common::ProcId& id);
+    // The ways to servers that are to answer a finalize before their connections end: of all, or of one, for which
+    // PMIX_ERR_NOT_FOUND says that it is not there, or that another call leaves it. A way is given once, and what it is
+    // given for is to be asked then: its end is no loss any more. Any thread.
+    std::vector<FinalizeWay> take_all_to_finalize();
+    pmix_status_t take_to_finalize(const common::ProcId& id, std::vector<FinalizeWay>& ways);
 
     // Any thread. The primary one first, then by age.
     std::vector<common::ProcId> servers() const;
@@ -63,8 +66,6 @@ class ServerSet final : public Channel {
     // How many forwardings stand at a server.
     size_t pulls() const;
     bool connected() const noexcept override;
-    // One of the servers does that has not been asked. A finalize goes to the next of them, the primary one first.
-    bool awaits_finalize() const noexcept override;
     bool serves_root_for_another() const noexcept override;
     void close() noexcept override;
     void abandon() noexcept override;
@@ -78,7 +79,7 @@ class ServerSet final : public Channel {
     };
 
     MemberPtr find(const common::ProcId& id) const REQUIRES(mutex_);
-    MemberPtr next_to_finalize() const REQUIRES(mutex_);
+    static FinalizeWay way_to_finalize(const MemberPtr& member);
     bool is_primary(const Member& member) const;
     // Where a frame goes; notes what it sets up or ends. Null: nowhere.
     MemberPtr route(const common::FrameHeader& header, common::Bytes payload);

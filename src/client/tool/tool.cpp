@@ -88,13 +88,19 @@ pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const
     // Its own server is part of the tool.
     const ProcId id = attached_as(servers, *wanted);
     if (id.nspace.empty() || id == session.self()) return PMIX_ERR_NOT_FOUND;
-    // OpenPMIx's servers forget what the tool has asked for when they read this, not where the connection ends.
-    if (!session.must_not_wait() && servers.leave(id)) session.ask_to_finalize({});
+    // OpenPMIx's servers forget what the tool has asked for when they read this, not where the connection ends. On a
+    // host's event base nobody may be there who reads the answer.
+    std::vector<FinalizeWay> ways;
+    const bool may_wait = !session.must_not_wait() && session.loop().drive() != transport::Drive::host_base;
+    if (may_wait) WIREUP_RETURN_IF_ERROR(servers.take_to_finalize(id, ways));
+    if (!ways.empty()) session.ask_to_finalize({}, ways);
     pmix_status_t rc = PMIX_ERROR;
     session.on_loop_and_wait([&] {
         transport::assert_on_loop();
         rc = servers.detach(id);
     });
+    // It may have gone itself as soon as it had been asked.
+    if (!ways.empty() && rc == PMIX_ERR_NOT_FOUND) rc = PMIX_SUCCESS;
     return rc;
 }
 

@@ -147,17 +147,24 @@ class SecondServer {
         infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
         return PMIx_tool_attach_to_server(nullptr, &id, infos.c_array(), infos.size());
     }
-    // `call` is to end by the answer, and not before.
-    void answer(const std::function<pmix_status_t()>& call) {
-        std::atomic<bool> answered{false};
+    // `call` is to end by what is done then, and not before.
+    void answer(
+        const std::function<pmix_status_t()>& call, const std::function<void()>& meanwhile = [] {}) {
+        end_by(call, [&](uint32_t tag) {
+            meanwhile();
+            server_.send_status(tag, PMIX_SUCCESS);
+        });
+    }
+    void end_by(const std::function<pmix_status_t()>& call, const std::function<void(uint32_t tag)>& act) {
+        std::atomic<bool> acted{false};
         auto end = std::async(std::launch::async, [&] {
             const pmix_status_t rc = call();
-            return answered ? rc : PMIX_ERROR;
+            return acted ? rc : PMIX_ERROR;
         });
         const uint32_t tag = asked_.get_future().get();
         EXPECT_EQ(std::future_status::timeout, end.wait_for(std::chrono::milliseconds(50)));
-        answered = true;
-        server_.send_status(tag, PMIX_SUCCESS);
+        acted = true;
+        act(tag);
         EXPECT_EQ(PMIX_SUCCESS, end.get());
     }
     void stop() { server_.stop(); }
@@ -195,6 +202,43 @@ TEST_P(OpenPmixTool, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAnswer)
     second.stop();
     server_->stop();
     EXPECT_EQ(1, second.times);
+    EXPECT_EQ(1, finalized_);
+}
+
+TEST_P(OpenPmixTool, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
+    InfoList infos = by_uri();
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    SecondServer second(GetParam().first, GetParam().second);
+    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+    second.answer([&] { return PMIx_tool_disconnect(&second.id); },
+                  [&] { EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&second.id)); });
+    EXPECT_EQ(0, finalized_);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    second.stop();
+    EXPECT_EQ(1, second.times);
+    EXPECT_EQ(1, finalized_);
+}
+
+// It ends the connection instead of answering: it is left all the same, and not lost.
+TEST_P(OpenPmixTool, Disconnect_TheServerEndsMeanwhile_IsNoLoss) {
+    InfoList infos = by_uri();
+    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    SecondServer second(GetParam().first, GetParam().second);
+    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+    static std::atomic<int> losses;
+    losses = 0;
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    ASSERT_EQ(0, PMIx_Register_event_handler(
+                     &lost, 1, nullptr, 0,
+                     [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                        pmix_event_notification_cbfunc_fn_t done, void* object) {
+                         ++losses;
+                         done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, object);
+                     },
+                     nullptr, nullptr));
+    second.end_by([&] { return PMIx_tool_disconnect(&second.id); }, [&](uint32_t) { second.stop(); });
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_EQ(0, losses);
     EXPECT_EQ(1, finalized_);
 }
 
