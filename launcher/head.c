@@ -20,7 +20,7 @@
 #include "report.h"
 #include "sweep.h"
 
-static const double kUntilForced = 10; /* seconds that the nodes have to quit */
+static const double kUntilForced = 10; /* seconds that the nodes have to quit, beside what the user grants */
 
 enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124, EXIT_CANNOT_START = 127 };
 
@@ -48,17 +48,19 @@ static int launches; /* in progress */
 static pid_t keeper_pid, daemons[MAX_NODES];
 static int daemons_alive;
 static int exit_status;
-static bool ending, quitting, stop;
+static bool ending, quitting, stop, nodes_lost;
+static bool timed_out, output_given_up; /* --timeout limits the wait for the reader of our output too */
 
 static void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char* format, ...) {
-    char text[1024];
+    char text[1024], line[1040];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     progress_hide();
-    fprintf(stderr, "pmixrun: %s\n", text);
+    snprintf(line, sizeof line, "pmixrun: %s\n", text);
+    headio_say(line);
 }
 
 /* "rank 3", and of which job if it is not the first. */
@@ -74,7 +76,7 @@ static const char* spell(const struct job* job, uint32_t rank) {
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void maybe_stop(void) {
-    if (quitting && daemons_alive == 0 && headio_drained()) stop = true;
+    if (quitting && daemons_alive == 0 && (headio_drained() || output_given_up)) stop = true;
 }
 
 static void send_kill(const pmix_proc_t* procs, size_t count, int signal_number) {
@@ -116,6 +118,7 @@ static void force(void* argument) {
         if (daemons[i] > 0) kill(daemons[i], SIGKILL);
     }
     quitting = true;
+    output_given_up = timed_out;
     maybe_stop();
 }
 
@@ -140,7 +143,9 @@ void head_end_everything(int status) {
     if (ending) return;
     ending = true;
     signal_all_jobs(kill_procs);
-    loop_after(kUntilForced, force, NULL);
+    double granted = options->kill_after;
+    if (nodes_lost && options->linger > granted) granted = options->linger;
+    loop_after(granted + kUntilForced, force, NULL);
 }
 
 static void job_over(struct job* job) {
@@ -433,6 +438,7 @@ static void end_lost_node(void* argument) {
 static void node_lost(int number) {
     if (quitting) return;
     say("node%d was lost", number + 1);
+    nodes_lost = true;
     if (exit_status == 0) exit_status = 128 + SIGKILL;
     loop_after(options->linger + 0.1, end_lost_node, (void*)(intptr_t)number);
     if (!options->continuous) head_end_everything(128 + SIGKILL);
@@ -512,17 +518,22 @@ static void signal_ready(int fd, short events, void* argument) {
     reap();
 }
 
+/* A signal that was ignored when we began (nohup, a background job of a script) stays ignored: one that is blocked would
+ * be queued for the descriptor nevertheless. */
 void head_block_signals(sigset_t* set) {
+    static const int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof kEnds / sizeof *kEnds; i++) {
+        struct sigaction now;
+        if (sigaction(kEnds[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, kEnds[i]);
+    }
     sigprocmask(SIG_SETMASK, set, NULL);
 }
 
 static void time_over(void* argument) {
     (void)argument;
+    timed_out = true;
     say("the job did not end within %g seconds", options->timeout);
     head_end_everything(EXIT_TIMEOUT);
 }
@@ -558,6 +569,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     progress_begin(first->job->size);
     launch_job(first);
     loop_run(&stop);
+    headio_end();
     sweep_processes();
     return exit_status;
 }

@@ -24,6 +24,8 @@ void head_end_everything(int exit_status);
 
 void headio_start(void (*drained)(void));
 bool headio_drained(void);
+void headio_say(const char* text); /* a line for stderr; never waits */
+void headio_end(void);
 void headio_stdin_to(const struct job* job, const struct options* options); /* which runs now */
 void on_output(int from, uint64_t id, struct buffer* body);
 

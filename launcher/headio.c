@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* headio.c: pmixrun's own standard streams.
  *
- * What this owns: output of the nodes that the terminal (or pipe, or file) has not yet taken, and input that is on
- * its way to the processes. The descriptors are shared with the process that started pmixrun, so they are never made
- * non-blocking: poll reports when PIPE_BUF bytes can be written without waiting. Which thread calls it: the loop. What
- * can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
+ * What this owns: output of the nodes, and pmixrun's own sentences, that the terminal (or pipe, or file) has not yet
+ * taken, and input that is on its way to the processes. The descriptors are shared with the process that started
+ * pmixrun, so they are never made non-blocking: a pipe or terminal is opened once more. Where that is not permitted, poll
+ * reports that PIPE_BUF bytes can be written without waiting, if nobody else writes meanwhile. Which thread calls it:
+ * the loop. What can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "head.h"
@@ -20,12 +26,13 @@ static const int kInputFrames = 4; /* on their way to each node */
 
 struct chunk {
     struct chunk* next;
-    int node;
+    int node; /* -1: a sentence of our own */
     struct buffer bytes;
 };
 
 struct sink {
     int fd;
+    bool is_socket;
     struct chunk* first;
     struct chunk** last;
     bool watched;
@@ -45,17 +52,30 @@ bool headio_drained(void) {
 
 void headio_start(void (*drained)(void)) {
     when_drained = drained;
-    for (int i = 0; i < 2; i++) sinks[i].last = &sinks[i].first;
+    for (int i = 0; i < 2; i++) {
+        struct sink* sink = &sinks[i];
+        struct stat what;
+        sink->last = &sink->first;
+        if (fstat(sink->fd, &what) != 0) continue;
+        sink->is_socket = S_ISSOCK(what.st_mode);
+        if (!S_ISFIFO(what.st_mode) && !isatty(sink->fd)) continue;
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", sink->fd);
+        int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (own >= 0) sink->fd = own;
+    }
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 static void drop_first(struct sink* sink) {
     struct chunk* chunk = sink->first;
-    struct buffer body = {0};
-    wire_put_u64(&body, chunk->bytes.size);
-    mesh_send(chunk->node, FRAME_OUTPUT_DONE, &body);
-    wire_free(&body);
+    if (chunk->node >= 0) {
+        struct buffer body = {0};
+        wire_put_u64(&body, chunk->bytes.size);
+        mesh_send(chunk->node, FRAME_OUTPUT_DONE, &body);
+        wire_free(&body);
+    }
     sink->first = chunk->next;
     if (!sink->first) sink->last = &sink->first;
     wire_free(&chunk->bytes);
@@ -75,13 +95,27 @@ static void broke(struct sink* sink) {
     head_end_everything(128 + SIGPIPE);
 }
 
+/* stdout and stderr may be one pipe, which has less space now than when the loop looked. */
+static bool has_space(int fd) {
+    struct pollfd p = {fd, POLLOUT, 0};
+    return poll(&p, 1, 0) == 1;
+}
+
+static ssize_t write_some(struct sink* sink) {
+    struct buffer* bytes = &sink->first->bytes;
+    size_t left = bytes->size - bytes->position;
+    if (left > PIPE_BUF) left = PIPE_BUF;
+    if (sink->is_socket) return send(sink->fd, bytes->data + bytes->position, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+    errno = EAGAIN;
+    return has_space(sink->fd) ? write(sink->fd, bytes->data + bytes->position, left) : -1;
+}
+
 static void sink_ready(int fd, short events, void* argument) {
     struct sink* sink = argument;
     struct buffer* bytes = &sink->first->bytes;
     (void)events; /* an error is reported by write */
     if (isatty(fd)) progress_end();
-    size_t left = bytes->size - bytes->position;
-    ssize_t put = write(fd, bytes->data + bytes->position, left < PIPE_BUF ? left : PIPE_BUF);
+    ssize_t put = write_some(sink);
     if (put < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (put < 0) {
         broke(sink);
@@ -92,12 +126,10 @@ static void sink_ready(int fd, short events, void* argument) {
     if (!sink->first) unwatch(sink);
 }
 
-void on_output(int from, uint64_t id, struct buffer* body) {
-    (void)id;
-    struct sink* sink = &sinks[wire_get_u8(body) == 2];
+static void put(struct sink* sink, int from, const void* bytes, size_t size) {
     struct chunk* chunk = xcalloc(1, sizeof *chunk);
     chunk->node = from;
-    wire_append(&chunk->bytes, body->data + body->position, body->size - body->position);
+    wire_append(&chunk->bytes, bytes, size);
     *sink->last = chunk;
     sink->last = &chunk->next;
     if (sink->broken)
@@ -105,6 +137,35 @@ void on_output(int from, uint64_t id, struct buffer* body) {
     else if (!sink->watched)
         loop_watch(sink->fd, POLLOUT, sink_ready, sink);
     sink->watched = !sink->broken;
+}
+
+void on_output(int from, uint64_t id, struct buffer* body) {
+    (void)id;
+    struct sink* sink = &sinks[wire_get_u8(body) == 2];
+    put(sink, from, body->data + body->position, body->size - body->position);
+}
+
+void headio_say(const char* text) {
+    if (when_drained)
+        put(&sinks[1], -1, text, strlen(text));
+    else
+        fputs(text, stderr);
+}
+
+/* What can be written at once of the last sentences. */
+void headio_end(void) {
+    for (int i = 0; i < 2; i++) {
+        struct sink* sink = &sinks[i];
+        while (sink->first) {
+            struct buffer* bytes = &sink->first->bytes;
+            ssize_t written = write_some(sink);
+            if (written < 0) break;
+            bytes->position += (size_t)written;
+            if (bytes->position < bytes->size) continue;
+            sink->first->node = -1; /* nobody is there to be told */
+            drop_first(sink);
+        }
+    }
 }
 
 /* --- input -------------------------------------------------------------------------------------------------------- */
@@ -130,7 +191,8 @@ static void input_taken(pmix_status_t status, struct buffer* body, void* argumen
 static void send_input(const void* bytes, size_t size) {
     struct buffer body = {0};
     wire_put_procs(&body, &input_target, 1);
-    wire_put_bytes(&body, bytes, size); /* none: the end */
+    wire_put_bytes(&body, bytes, size);
+    wire_put_u8(&body, size == 0); /* the end */
     for (int i = 0; i < mesh_nodes(); i++) {
         if (!has_target[i]) continue;
         frames_out++;

@@ -61,10 +61,12 @@ static bool read_line(struct app* app, char* line) {
 }
 
 static bool read_file(struct app* app, const char* path) {
-    char line[512];
+    char* line = NULL;
+    size_t space = 0;
     FILE* file = fopen(path, "re");
     bool well = file != NULL;
-    while (well && fgets(line, sizeof line, file)) well = read_line(app, line);
+    while (well && getline(&line, &space, file) >= 0) well = read_line(app, line);
+    free(line);
     if (file) fclose(file);
     return well;
 }

@@ -119,9 +119,9 @@ void input_finish(struct input* input) {
     free(input);
 }
 
-static void take(struct input* input, const struct buffer* bytes, struct waiting* request) {
+static void take(struct input* input, const struct buffer* bytes, bool ends, struct waiting* request) {
     if (input->fd < 0 || input->ends) return;
-    if (bytes->size == 0) input->ends = true;
+    input->ends = ends;
     wire_append(&input->pending, bytes->data, bytes->size);
     input->queued += bytes->size;
     struct mark *mark = xcalloc(1, sizeof *mark), **at = &input->marks;
@@ -135,13 +135,14 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     size_t count;
     pmix_proc_t* targets = wire_get_procs(body, &count);
     struct buffer bytes = wire_get_view(body);
+    bool ends = wire_get_u8(body) != 0;
     struct waiting* request = xcalloc(1, sizeof *request);
     *request = (struct waiting){from, id, 1}; /* one for this function, so that it is not answered before its end */
     bool any = false;
     for (struct input* input = all_inputs; input && !body->bad; input = input->next) {
         if (!procs_match(targets, count, input->proc.nspace, input->proc.rank)) continue;
         any = true;
-        take(input, &bytes, request);
+        take(input, &bytes, ends, request);
     }
     for (struct input* input = all_inputs; input && any; input = input->next) {
         if (procs_match(targets, count, input->proc.nspace, input->proc.rank)) write_input(input);
@@ -208,7 +209,10 @@ pmix_status_t up_push_stdin(const pmix_proc_t* source, const pmix_proc_t targets
     push->ntargets = ntargets;
     push->targets = memcpy(xcalloc(ntargets, sizeof *targets), targets, ntargets * sizeof *targets);
     wire_put_procs(&push->body, targets, ntargets);
-    wire_put_bytes(&push->body, bo && bo->size && !(ends && bo->size == 0) ? bo->bytes : NULL, bo ? bo->size : 0);
+    /* Nothing is the end too, as the Standard has it for the input of a tool. */
+    bool nothing = !bo || bo->size == 0;
+    wire_put_bytes(&push->body, nothing ? NULL : bo->bytes, nothing ? 0 : bo->size);
+    wire_put_u8(&push->body, ends || nothing);
     loop_post(run_push, push);
     return PMIX_SUCCESS;
 }

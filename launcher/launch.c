@@ -96,6 +96,7 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
     if (node.options->linger == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != daemon_pid) _exit(127); /* the daemon ended before the line above */
     for (int i = 0; i < 3; i++) dup2(fds[i], i);
+    setrlimit(RLIMIT_NOFILE, &node.descriptor_limit);
     if (fds[3] >= 0) fcntl(fds[3], F_SETFD, 0);
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
     if (wdir && chdir(wdir) != 0) child_fails(report, 'd');

@@ -24,6 +24,7 @@
  *
  * The nodes are fully connected by Unix sockets made before the fork, so no process has to look for another. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@
 #include "node.h"
 #include "sweep.h"
 #include "sweeper.h"
+
+static const rlim_t kDaemonDescriptors = 65536;
 
 static struct options options;
 static int sockets[MAX_NODES + 1][MAX_NODES + 1]; /* [i][j]: the end that i keeps of its line to j */
@@ -54,6 +57,13 @@ static void allow_descriptors(int processes, struct rlimit* before) {
     if (limit.rlim_cur >= wanted) return;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A stream that is closed would be the number of the next descriptor. */
+static void have_streams(void) {
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
+    }
 }
 
 static void connect_all(int processes) {
@@ -93,7 +103,9 @@ int main(int argc, char** argv) {
     sigset_t signals;
     int processes = options.nodes + 1, number;
 
+    have_streams();
     head_block_signals(&signals);
+    sweep_spare_children();
     if (!sweeper_start(session, sizeof session)) fail("a private directory");
     sweep_become_subreaper();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
@@ -103,6 +115,10 @@ int main(int argc, char** argv) {
     if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all)) {
         if (number >= 0) {
             close_those_of_others(processes, number);
+            /* A process of the job takes some four of the daemon's. It gets back what we were given. */
+            node.descriptor_limit = limit;
+            if (limit.rlim_cur < kDaemonDescriptors)
+                limit.rlim_cur = limit.rlim_max < kDaemonDescriptors ? limit.rlim_max : kDaemonDescriptors;
             setrlimit(RLIMIT_NOFILE, &limit);
             return daemon_main(&options, session, name, number, sockets[number]);
         }

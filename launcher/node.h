@@ -8,6 +8,7 @@
 #define PMIXRUN_NODE_H
 
 #include <pmix_server.h>
+#include <sys/resource.h>
 
 #include "job.h"
 #include "mesh.h"
@@ -15,10 +16,11 @@
 
 struct node {
     const struct options* options;
-    const char* session;         /* private directory of this pmixrun, removed at its end */
-    char directory[4096];        /* this node's part of it */
-    char hostname[32];           /* node1, node2, ... */
-    pmix_nspace_t server_nspace; /* of all daemons; each node's number is its rank */
+    const char* session;            /* private directory of this pmixrun, removed at its end */
+    char directory[4096];           /* this node's part of it */
+    char hostname[32];              /* node1, node2, ... */
+    pmix_nspace_t server_nspace;    /* of all daemons; each node's number is its rank */
+    struct rlimit descriptor_limit; /* what the user has given, for the processes of jobs */
 };
 
 extern struct node node;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { kMaxProcesses = 1000000 };
+
 static const char kUsage[] =
     "usage: pmixrun [OPTIONS] PROGRAM [ARG...] [: [-n N] [-x VAR[=VALUE]] [--wdir DIR] [--pset NAME] PROGRAM "
     "[ARG...]]...\n"
@@ -75,7 +77,7 @@ static char* env_setting(const char* text) {
 static bool app_option(char** argv, int* at, struct app* app) {
     const char* option = argv[*at];
     if (!strcmp(option, "-n") || !strcmp(option, "-np")) {
-        app->size = read_number(option, argv[++*at], 1, 1000000);
+        app->size = read_number(option, argv[++*at], 1, kMaxProcesses);
     } else if (!strcmp(option, "-x")) {
         add_string(&app->env, env_setting(argv[++*at]));
     } else if (!strcmp(option, "--wdir")) {
@@ -176,6 +178,7 @@ void options_read(int argc, char** argv, struct options* options) {
     options->nodes = 1;
     options->kill_after = 1;
     int at = 1;
+    uint64_t processes = 0;
     while (at < argc) {
         struct app app = {.size = 1};
         for (; at < argc && argv[at][0] == '-'; at++) {
@@ -189,6 +192,8 @@ void options_read(int argc, char** argv, struct options* options) {
         }
         for (; at < argc && strcmp(argv[at], ":") != 0; at++) add_string(&app.argv, xstrdup(argv[at]));
         if (!app.argv) wrong("no program", NULL);
+        processes += app.size;
+        if (processes > kMaxProcesses) wrong("too many processes", app.argv[0]);
         options->apps = xrealloc(options->apps, (options->app_count + 1) * sizeof *options->apps);
         options->apps[options->app_count++] = app;
         if (at < argc && ++at == argc) wrong("no program after ':'", NULL);

@@ -355,8 +355,12 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     jobio_put(&request->body, &io);
     jobio_destruct(&io);
     wire_put_u32(&request->body, (uint32_t)napps);
-    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++)
+    int64_t asked = 0;
+    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) {
         status = put_app(&request->body, &apps[i], &spread, job_info, ninfo);
+        asked += apps[i].maxprocs;
+        if (status == PMIX_SUCCESS && asked > MAX_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
+    }
     if (status == PMIX_SUCCESS) {
         loop_post(run_request, request);
     } else {

@@ -13,6 +13,39 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What a shell had started before it made itself pmixrun by exec. */
+static pid_t* spared;
+static size_t spared_count;
+
+static bool is_child(pid_t pid, pid_t parent);
+
+/* Runs for each child. False: there is no /proc to know them by. */
+static bool each_child(void (*act)(pid_t pid, void* argument), void* argument) {
+    DIR* all = opendir("/proc");
+    pid_t self = getpid();
+    if (!all) return false;
+    bool any = false;
+    for (struct dirent* entry; (entry = readdir(all));) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        any = any || pid == self;
+        if (pid > 0 && is_child(pid, self)) act(pid, argument);
+    }
+    closedir(all);
+    return any;
+}
+
+static void spare(pid_t pid, void* argument) {
+    (void)argument;
+    pid_t* more = realloc(spared, (spared_count + 1) * sizeof *spared);
+    if (!more) return;
+    spared = more;
+    spared[spared_count++] = pid;
+}
+
+void sweep_spare_children(void) {
+    each_child(spare, NULL);
+}
+
 void sweep_become_subreaper(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -32,24 +65,19 @@ static bool is_child(pid_t pid, pid_t parent) {
     return sscanf(after, ") %*c %d", &ppid) == 1 && ppid == parent;
 }
 
-/* Without a /proc it cannot know its children: false. */
-static bool kill_children(void) {
-    DIR* all = opendir("/proc");
-    pid_t self = getpid();
-    if (!all) return false;
-    bool any = false;
-    for (struct dirent* entry; (entry = readdir(all));) {
-        pid_t pid = (pid_t)atoi(entry->d_name);
-        any = any || pid == self;
-        if (pid > 0 && is_child(pid, self)) kill(pid, SIGKILL);
-    }
-    closedir(all);
-    return any;
+static void kill_child(pid_t pid, void* count) {
+    for (size_t i = 0; i < spared_count; i++)
+        if (spared[i] == pid) return;
+    kill(pid, SIGKILL);
+    ++*(size_t*)count;
 }
 
 void sweep_processes(void) {
     for (;;) {
-        bool known = kill_children();
+        size_t found = 0;
+        bool known = each_child(kill_child, &found);
+        if (known && found == 0) return;
+        /* One of those that were found ends now, if no other. */
         if (waitpid(-1, NULL, known ? 0 : WNOHANG) <= 0 && (!known || errno == ECHILD)) return;
         while (waitpid(-1, NULL, WNOHANG) > 0) continue;
     }

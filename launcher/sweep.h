@@ -11,7 +11,9 @@
 #include <sys/types.h>
 
 void sweep_become_subreaper(void);
-/* Kills every child, and their children as they become ours, and waits for them. */
+/* The children that there are now are not this job's: they are left alone. */
+void sweep_spare_children(void);
+/* Kills every other child, and their children as they become ours, and waits for them. */
 void sweep_processes(void);
 /* Removes a directory with all that is in it; others may be removing it too. */
 void sweep_directory(const char* path);

@@ -213,8 +213,8 @@ static void dropping(void) {
     finish();
 }
 
-/* Rank 0 pushes to all others, part by part, and then the end. rows: O7 U16 */
-static void push(void) {
+/* Rank 0 pushes to all others, part by part, and then the end, by itself or with the last part. rows: O7 U16 */
+static void push(bool together) {
     start();
     fence(false);
     if (me.rank == 0) {
@@ -222,16 +222,16 @@ static void push(void) {
         size_t count = 0;
         for (uint32_t rank = 1; rank < job_size; rank++) targets[count++] = rank_of_job(rank);
         static char block[16384];
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
         for (size_t at = 0; at < bytes_each;) {
             size_t n = bytes_each - at < sizeof block ? bytes_each - at : sizeof block;
             for (size_t i = 0; i < n; i++) block[i] = (char)pattern(7, at + i);
             pmix_byte_object_t bytes = {.bytes = block, .size = n};
-            CHECK_OK(PMIx_IOF_push(targets, count, &bytes, NULL, 0, NULL, NULL));
             at += n;
+            CHECK_OK(PMIx_IOF_push(targets, count, &bytes, &info, together && at == bytes_each, NULL, NULL));
         }
-        pmix_info_t info;
-        PMIX_INFO_LOAD(&info, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
-        CHECK_OK(PMIx_IOF_push(targets, count, NULL, &info, 1, NULL, NULL));
+        if (!together) CHECK_OK(PMIx_IOF_push(targets, count, NULL, &info, 1, NULL, NULL));
         pmix_proc_t nobody = rank_of_job(0);
         PMIX_LOAD_NSPACE(nobody.nspace, "no-such-job");
         pmix_byte_object_t bytes = {.bytes = block, .size = 1};
@@ -293,10 +293,17 @@ static void lines(void) {
     }
 }
 
+static void push_alone(void) {
+    push(false);
+}
+static void push_with_the_end(void) {
+    push(true);
+}
+
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
         {"many", many}, {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},       {"dropping", dropping},
-        {"push", push}, {"lines", lines},      {"copy", with_copy},  {"redirect", redirected}, {"default", by_default},
+        {"push", push_alone}, {"push_end", push_with_the_end}, {"lines", lines},      {"copy", with_copy},  {"redirect", redirected}, {"default", by_default},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

@@ -197,16 +197,23 @@ static void hosts(int argc, char** argv) {
         spawn_on(PMIX_HOSTFILE, path, 3, "four", "3,2,2");
         spawn_on(PMIX_ADD_HOSTFILE, path, 3, "five", "1,2,3");
         spawn_on(PMIX_ADD_HOST, "node2", 3, "six", "1,2,3");
+        char longer[700]; /* the spaces between two words of a line may be any */
+        snprintf(longer, sizeof longer, "node2%600sslots=2\nnode1\n", "");
+        write_hosts(path, longer);
+        spawn_on(PMIX_HOSTFILE, path, 3, "nine", "2,2,1");
         write_hosts(path, "elsewhere\n");
         refused_on(PMIX_HOSTFILE, path, 1, PMIX_ERR_JOB_ALLOC_FAILED);
         CHECK(unlink(path) == 0);
         refused_on(PMIX_HOSTFILE, path, 1, PMIX_ERR_JOB_ALLOC_FAILED);
         refused_on(PMIX_HOST, "node2,elsewhere", 1, PMIX_ERR_JOB_ALLOC_FAILED);
         refused_on(PMIX_HOST, "node4", 1, PMIX_ERR_JOB_ALLOC_FAILED);
+        pmix_nspace_t nspace;
+        pmix_app_t halves[2];
+        for (int i = 0; i < 2; i++) app_of(&halves[i], 40000, "child", "never", NULL);
+        CHECK_STATUS(spawn(NULL, 0, halves, 2, nspace), PMIX_ERR_OUT_OF_RESOURCE);
         refused_on(PMIX_ADD_HOST, "node4", 1, PMIX_ERR_JOB_ALLOC_FAILED);
         refused_on(PMIX_HOST, "node1:1,node2:2", 4, PMIX_ERR_JOB_INSUFFICIENT_RESOURCES);
         /* An application's word is more than the job's. */
-        pmix_nspace_t nspace;
         pmix_app_t list[2];
         pmix_info_t info;
         app_of(&list[0], 1, "seen", "seven", NULL);

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 
 #include "server_notes.h"
@@ -133,11 +134,45 @@ struct Child {
     int out = -1;
 };
 
+// The command runs in a group of its own, so that all of it can be ended. A signal that ends this process is its end
+// too.
+volatile std::sig_atomic_t g_group = 0;
+constexpr int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
+
+void end_with_group(int signal) {
+    if (g_group > 0) ::kill(-static_cast<pid_t>(g_group), SIGKILL);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
+
+class WithGroup {
+  public:
+    explicit WithGroup(pid_t group) {
+        g_group = static_cast<std::sig_atomic_t>(group);
+        for (size_t i = 0; i < std::size(kEnds); ++i) {
+            struct sigaction act {};
+            act.sa_handler = &end_with_group;
+            ::sigaction(kEnds[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler == SIG_DFL) ::sigaction(kEnds[i], &act, nullptr);
+        }
+    }
+    ~WithGroup() {
+        g_group = 0;
+        for (size_t i = 0; i < std::size(kEnds); ++i) ::sigaction(kEnds[i], &before_[i], nullptr);
+    }
+    WithGroup(const WithGroup&) = delete;
+    WithGroup& operator=(const WithGroup&) = delete;
+
+  private:
+    struct sigaction before_[std::size(kEnds)]{};
+};
+
 Child start(const std::string& command) {
     Child child;
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return child;
     child.pid = ::fork();
+    if (child.pid > 0) ::setpgid(child.pid, child.pid);  // whichever of the two is first
     if (child.pid == 0) {
         ::setpgid(0, 0);
         const int nothing = ::open("/dev/null", O_RDONLY);
@@ -182,6 +217,7 @@ bool receive_reports(const char* program, const std::string& command, int second
         std::fprintf(stderr, "%s: cannot start %s\n", program, command.c_str());
         return false;
     }
+    const WithGroup with_group(child.pid);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     Nodes nodes;
     std::string open;  // the line that has not ended

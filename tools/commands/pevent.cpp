@@ -34,6 +34,7 @@ const Program kProgram = {
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t g_heard = PTHREAD_COND_INITIALIZER;
 long g_left = 0;
+bool g_lost = false;  // the server: nothing will be heard any more
 
 void on_event(size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[], size_t n, pmix_info_t*,
               size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
@@ -49,24 +50,41 @@ void on_event(size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t
     done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
+void on_loss(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t, pmix_info_t*, size_t,
+             pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    pthread_mutex_lock(&g_mutex);
+    g_lost = true;
+    pthread_cond_signal(&g_heard);
+    pthread_mutex_unlock(&g_mutex);
+    done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
 int listen(const CommandLine& line, std::vector<pmix_status_t>& codes) {
     g_left = line.number("count", 1, 1);
     const pmix_status_t handler =
         PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, &on_event, nullptr, nullptr);
     if (handler < 0) return failed(kProgram.name, "cannot register for the event", handler);
+    pmix_status_t loss = PMIX_ERR_LOST_CONNECTION;
+    const pmix_status_t end = PMIx_Register_event_handler(&loss, 1, nullptr, 0, &on_loss, nullptr, nullptr);
+    if (end < 0) return failed(kProgram.name, "cannot register for the loss of the server", end);
     const long seconds = line.number("for", 0, 1);
     timespec until{};
     ::clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += seconds;
     pthread_mutex_lock(&g_mutex);
     int waited = 0;
-    while (g_left > 0 && waited == 0)
+    while (g_left > 0 && !g_lost && waited == 0)
         waited =
             seconds > 0 ? pthread_cond_timedwait(&g_heard, &g_mutex, &until) : pthread_cond_wait(&g_heard, &g_mutex);
-    const bool all = g_left == 0;
+    const bool all = g_left == 0, lost = g_lost;
     pthread_mutex_unlock(&g_mutex);
     PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr);
+    PMIx_Deregister_event_handler(static_cast<size_t>(end), nullptr, nullptr);
     if (all) return kGood;
+    if (lost) {
+        std::fprintf(stderr, "%s: the server has gone\n", kProgram.name);
+        return kNoServer;
+    }
     std::fprintf(stderr, "%s: no such event within the time\n", kProgram.name);
     return kFailed;
 }

@@ -295,7 +295,7 @@ std::vector<pmix_proc_t> to_procs(const std::string& text) {
     }
     for (const std::string& rank : split_all(text.substr(colon + 1), ',')) {
         long n = 0;
-        if (!to_number(rank, n) || n < 0) return {};
+        if (!to_number(rank, n) || n < 0 || n >= PMIX_RANK_VALID) return {};
         PMIx_Load_procid(&proc, nspace.c_str(), static_cast<pmix_rank_t>(n));
         procs.push_back(proc);
     }
