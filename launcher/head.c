@@ -518,8 +518,8 @@ static void signal_ready(int fd, short events, void* argument) {
     reap();
 }
 
-/* A signal that was ignored when we began (nohup, a background job of a script) stays ignored: one that is blocked would
- * be queued for the descriptor nevertheless. */
+/* A signal that was ignored when we began (nohup, a background job of a script) stays ignored: one that is blocked
+ * would be queued for the descriptor nevertheless. */
 void head_block_signals(sigset_t* set) {
     static const int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(set);

@@ -3,9 +3,9 @@
  *
  * What this owns: output of the nodes, and pmixrun's own sentences, that the terminal (or pipe, or file) has not yet
  * taken, and input that is on its way to the processes. The descriptors are shared with the process that started
- * pmixrun, so they are never made non-blocking: a pipe or terminal is opened once more. Where that is not permitted, poll
- * reports that PIPE_BUF bytes can be written without waiting, if nobody else writes meanwhile. Which thread calls it:
- * the loop. What can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
+ * pmixrun, so they are never made non-blocking: a pipe or terminal is opened once more. Where that is not permitted,
+ * poll reports that PIPE_BUF bytes can be written without waiting, if nobody else writes meanwhile. Which thread calls
+ * it: the loop. What can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -157,7 +157,10 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     struct failure failure = {0, 'x'};
     struct streams* streams = iof_open(job, &name, fds);
     if (!streams || pipe2(report, O_CLOEXEC) != 0) {
-        if (streams) iof_finish(streams);
+        if (streams) {
+            iof_close_child_ends(fds);
+            iof_finish(streams);
+        }
         strings_free(env);
         return PMIX_ERR_JOB_SYS_OP_FAILED;
     }

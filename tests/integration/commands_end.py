@@ -4,6 +4,7 @@
 
 usage: commands_end.py CASE PMIXRUN PEVENT WIREUP_TOP
 cases: gone         the server of pevent --listen has gone: exit status 3
+       full         what they print cannot be written: exit status 1
        interrupted  wireup-top --through ends by a signal: so does what it has started"""
 import os
 import signal
@@ -31,6 +32,13 @@ def gone():
     check(job.wait(120) == 0, job.returncode)
     out, error = command.communicate(timeout=120)
     check(command.returncode == 3 and b"the server has gone" in error, command.returncode, out, error)
+
+
+def full():
+    for command in ([PEVENT, "--help"], [TOP, "--version"], [TOP, "--help"]):
+        with open("/dev/full", "w") as disk:
+            done = subprocess.run(command, stdout=disk, stderr=subprocess.PIPE, timeout=120)
+        check(done.returncode == 1 and b"cannot write" in done.stderr, done)
 
 
 def interrupted():

@@ -302,8 +302,17 @@ static void push_with_the_end(void) {
 
 int main(int argc, char** argv) {
     static const struct plain_case cases[] = {
-        {"many", many}, {"ends", stream_ends}, {"stalled", stalled}, {"killed", killed},       {"dropping", dropping},
-        {"push", push_alone}, {"push_end", push_with_the_end}, {"lines", lines},      {"copy", with_copy},  {"redirect", redirected}, {"default", by_default},
+        {"many", many},
+        {"ends", stream_ends},
+        {"stalled", stalled},
+        {"killed", killed},
+        {"dropping", dropping},
+        {"push", push_alone},
+        {"push_end", push_with_the_end},
+        {"lines", lines},
+        {"copy", with_copy},
+        {"redirect", redirected},
+        {"default", by_default},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <pmix.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -106,7 +107,20 @@ void print_man(const Program& program) {
 
 }  // namespace
 
+namespace {
+const char* g_name = "";
+
+// What was printed may never have reached a full disk: then the command has failed, whatever its status would be.
+void check_output() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+    std::fprintf(stderr, "%s: cannot write: %s\n", g_name, std::strerror(errno));
+    ::_exit(kFailed);
+}
+}  // namespace
+
 CommandLine::CommandLine(const Program& program, int argc, char** argv) : program_(program) {
+    g_name = program.name;
+    std::atexit(&check_output);
     const std::vector<Option> options = options_of(program);
     for (int i = 1; i < argc; ++i) {
         std::string word = argv[i];

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 namespace pmix::transport::read_buffer_test {
 namespace {
@@ -97,6 +100,28 @@ TEST(ReadBuffer, TwoAreGivenBack_OneIsKept) {
     EXPECT_EQ(ReadBuffer::kSmall, kept->capacity);
     EXPECT_EQ(nullptr, spare.take());
     spare.give(kept);
+}
+
+// Connections of one loop may be read by several threads at once, each its own.
+TEST(ReadBuffer, OnManyThreads_EachHasItsOwn) {
+    SpareReadMemory spare;
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (char mine = 'a'; mine < 'e'; ++mine) {
+        threads.emplace_back([&, mine] {
+            ReadBuffer buffer;
+            const std::string text(100, mine);
+            for (int i = 0; i < 2000; ++i) {
+                buffer.borrow(spare);
+                fill(buffer, text);
+                if (unread(buffer) != text) ++wrong;
+                buffer.consume(text.size());
+                buffer.give_back(spare);
+            }
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(0, wrong);
 }
 
 }  // namespace
