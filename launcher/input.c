@@ -209,7 +209,7 @@ pmix_status_t up_push_stdin(const pmix_proc_t* source, const pmix_proc_t targets
     push->ntargets = ntargets;
     push->targets = memcpy(xcalloc(ntargets, sizeof *targets), targets, ntargets * sizeof *targets);
     wire_put_procs(&push->body, targets, ntargets);
-    /* Nothing is the end too, as the Standard has it for the input of a tool. */
+    /* An empty part is the end, too. */
     bool nothing = !bo || bo->size == 0;
     wire_put_bytes(&push->body, nothing ? NULL : bo->bytes, nothing ? 0 : bo->size);
     wire_put_u8(&push->body, ends || nothing);

@@ -240,7 +240,7 @@ void Session::ask_to_finalize(std::span<const pmix_info_t> infos, std::span<cons
         uint32_t id = 0;  // 0: not asked
         pmix_status_t sent = PMIX_ERR_NOMEM;
     };
-    if (must_not_wait()) return;
+    if (ways.empty() || must_not_wait()) return;
     common::FinalizeRequest request;
     request.infos = common::Infos::borrow(infos.data(), infos.size());
     auto payload = written(request);

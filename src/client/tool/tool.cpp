@@ -93,7 +93,7 @@ pmix_status_t disconnect_from_server(Session& session, ServerSet& servers, const
     std::vector<FinalizeWay> ways;
     const bool may_wait = !session.must_not_wait() && session.loop().drive() != transport::Drive::host_base;
     if (may_wait) WIREUP_RETURN_IF_ERROR(servers.take_to_finalize(id, ways));
-    if (!ways.empty()) session.ask_to_finalize({}, ways);
+    session.ask_to_finalize({}, ways);
     pmix_status_t rc = PMIX_ERROR;
     session.on_loop_and_wait([&] {
         transport::assert_on_loop();

@@ -178,11 +178,20 @@ class SecondServer {
     std::promise<uint32_t> asked_;
 };
 
-TEST_P(OpenPmixTool, Finalize_EndsWithTheAnswersOfAllServers) {
-    InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
-    SecondServer second(GetParam().first, GetParam().second);
-    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+// A tool that is connected to both.
+class OpenPmixToolOfTwo : public OpenPmixToolSetting {
+  protected:
+    void SetUp() override {
+        OpenPmixToolSetting::SetUp();
+        InfoList infos = by_uri();
+        ASSERT_EQ(PMIX_SUCCESS, init(infos));
+        ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+    }
+    SecondServer second{GetParam().first, GetParam().second};
+};
+INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixToolOfTwo, kToolReleases);
+
+TEST_P(OpenPmixToolOfTwo, Finalize_EndsWithTheAnswersOfAllServers) {
     second.answer([] { return PMIx_tool_finalize(); });
     second.stop();
     server_->stop();
@@ -190,11 +199,7 @@ TEST_P(OpenPmixTool, Finalize_EndsWithTheAnswersOfAllServers) {
     EXPECT_EQ(1, finalized_);
 }
 
-TEST_P(OpenPmixTool, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAnswer) {
-    InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
-    SecondServer second(GetParam().first, GetParam().second);
-    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+TEST_P(OpenPmixToolOfTwo, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAnswer) {
     second.answer([&] { return PMIx_tool_disconnect(&second.id); });
     EXPECT_EQ(0, finalized_) << "that was not meant";
     EXPECT_TRUE(has_server("server"));
@@ -205,11 +210,7 @@ TEST_P(OpenPmixTool, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAnswer)
     EXPECT_EQ(1, finalized_);
 }
 
-TEST_P(OpenPmixTool, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
-    InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
-    SecondServer second(GetParam().first, GetParam().second);
-    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+TEST_P(OpenPmixToolOfTwo, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
     second.answer([&] { return PMIx_tool_disconnect(&second.id); },
                   [&] { EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&second.id)); });
     EXPECT_EQ(0, finalized_);
@@ -220,11 +221,7 @@ TEST_P(OpenPmixTool, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
 }
 
 // It ends the connection instead of answering: it is left all the same, and not lost.
-TEST_P(OpenPmixTool, Disconnect_TheServerEndsMeanwhile_IsNoLoss) {
-    InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
-    SecondServer second(GetParam().first, GetParam().second);
-    ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+TEST_P(OpenPmixToolOfTwo, Disconnect_TheServerEndsMeanwhile_IsNoLoss) {
     static std::atomic<int> losses;
     losses = 0;
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
