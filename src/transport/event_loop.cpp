@@ -19,6 +19,11 @@ namespace {
 // What the wake-up's handler is told when the loop has called it for itself.
 constexpr short kHop = EV_WRITE;
 
+// What a handler posts, and what that posts in turn, runs in the same pass: an upcall is deferred by one post, and the
+// answer that the host gives in it by another. No more, so that a task which posts itself again and again does not keep
+// the descriptors waiting.
+constexpr unsigned kMostHops = 3;
+
 // Between two tries of the recovery that was set.
 constexpr timeval kRecoveryPause{0, 10'000};
 
@@ -65,8 +70,9 @@ void EventLoop::State::recover() noexcept {
 void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
     auto* state = static_cast<State*>(self);
     HandlerScope scope(state, state->pass);
-    state->hopped = what == kHop;
-    if (!state->edge_triggered && !state->hopped) {
+    state->hops = what == kHop ? state->hops + 1 : 0;
+    state->hops_on = false;
+    if (!state->edge_triggered && what != kHop) {
         uint64_t count;
         [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
     }
@@ -76,7 +82,7 @@ void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept
     }
     state->run_queue();
     state->recover();
-    state->hopped = false;
+    if (!state->hops_on) state->hops = 0;
 }
 
 bool EventLoop::State::add_timer(Timer& timer) noexcept {
@@ -181,8 +187,9 @@ void EventLoop::State::append(Task&& task) {
     }
     if (!first) return;
     // From one of the loop's own handlers no system call is needed: the queue runs after those handlers that are ready
-    // now. But once only, so that a task that posts itself again and again does not keep the descriptors waiting.
-    if (t_in_handler_of == this && !hopped) {
+    // now.
+    if (t_in_handler_of == this && hops < kMostHops) {
+        hops_on = true;
         event_active(&wake_entry, kHop, 0);
     } else {
         wake();

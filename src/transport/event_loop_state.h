@@ -109,7 +109,8 @@ struct EventLoop::State {
     RecoveryStep* steps = nullptr;
     event retry_entry;
     bool retry_made = false;
-    bool hopped = false;        // the queue runs for the second time without a look at the descriptors between
+    unsigned hops = 0;          // so often has the queue run again without a look at the descriptors between
+    bool hops_on = false;       // and it will once more
     std::vector<Task> running;  // keeps its capacity between runs of the queue
     std::unordered_map<TimerId, std::unique_ptr<Timer>> timers;
     TimerId last_timer = 0;

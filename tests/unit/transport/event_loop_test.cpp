@@ -438,6 +438,33 @@ TEST(EventLoop, ATaskThatPostsItselfLetsTheDescriptorsIn) {
     watch.reset();
 }
 
+// An upcall and its answer are two posts: neither waits for another look at the descriptors.
+TEST(EventLoop, WhatAPostedTaskPostsRunsInTheSamePass) {
+    auto [a, b] = test::socket_pair();
+    const int writer = b.get();
+    auto loop = make_loop(Drive::caller);
+    Ready ready;
+    std::unique_ptr<Watch> watch;
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(a.get(), ready);
+        ASSERT_TRUE(watch->set(true, false));
+    }
+    int reads_before_answer = -1;
+    loop->post([&] {
+        loop->post([&] {
+            test::write_all(writer, {1});
+            loop->post([&] { reads_before_answer = ready.reads; });
+        });
+    });
+    loop->progress();
+    EXPECT_EQ(0, reads_before_answer);
+    loop->progress();
+    EXPECT_EQ(1, ready.reads);
+    LoopRole role(*loop);
+    watch.reset();
+}
+
 // The child gives the loop up; the parent's goes on, and still sees its descriptors.
 TEST(EventLoop, AForkedChildAbandonsIt) {
     auto [a, b] = test::socket_pair();
