@@ -49,6 +49,11 @@ class ByteWriter {
   public:
     ByteWriter() = default;
     explicit ByteWriter(size_t reserve) { buffer_.reserve(reserve); }
+    // Room for so many bytes, where there is none: what is written value by value has its buffer grown at every
+    // doubling.
+    void expect(size_t bytes) {
+        if (buffer_.capacity() == 0) buffer_.reserve(bytes);
+    }
 
     void u8(uint8_t v) { buffer_.push_back(v); }
     void u16(uint16_t v) { fixed(v); }

@@ -73,8 +73,12 @@ const char* command_name(uint16_t command) noexcept {
     return row == nullptr ? nullptr : row->name;
 }
 
+// Of the messages of a job's start, of fences and of events, nearly all are shorter.
+constexpr size_t kUsualMessage = 256;
+
 template <class M>
 pmix_status_t encode_message(ByteWriter& w, const M& message) {
+    w.expect(kUsualMessage);
     const size_t before = w.size();
     pmix_status_t rc = codec::write_fields(w, message);
     if (rc == PMIX_SUCCESS && w.size() - before > kMaxFramePayload) rc = PMIX_ERR_BAD_PARAM;
