@@ -44,15 +44,8 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
     s.fd = socket.get();
     s.socket_identity = FileIdentity(s.fd);
     if (options.caller_reads) {
-        s.gate.reset(s.io.epoll_create1(EPOLL_CLOEXEC));
         s.wake_fd.reset(s.io.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (!s.gate || !s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
-        // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts
-        // when a watched descriptor does not say that it cannot block.
-        ::fcntl(s.gate.get(), F_SETFL, O_NONBLOCK);
-        epoll_event interest{};
-        interest.events = EPOLLIN;
-        if (s.io.epoll_ctl(s.gate.get(), EPOLL_CTL_ADD, s.fd, &interest) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
+        if (!s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
     }
     {
         MutexLock lock(s.send_mutex);
@@ -60,9 +53,23 @@ Result<std::shared_ptr<Connection>> Connection::open(EventLoop& loop, Descriptor
     }
     auto connection = std::make_shared<Connection>(std::move(state));
     s.owner = connection.get();
-    s.read_watch = loop.watch(options.caller_reads ? s.gate.get() : s.fd, s);
+    s.read_watch = loop.watch(s.fd, options.caller_reads ? static_cast<WatchHandler&>(s.gate_watch) : s);
     if (!s.read_watch || !s.read_watch->set(true, false)) return PMIX_ERR_OUT_OF_RESOURCE;
     return connection;
+}
+
+// The gate is made with the first look at the socket: where callers read and no loop runs, nobody needs it.
+int Connection::State::make_gate() noexcept {
+    Descriptor made(io.epoll_create1(EPOLL_CLOEXEC));
+    if (!made) return -1;
+    // An epoll set never blocks a reader, but a program may have put libevent into its debug mode, which aborts when a
+    // watched descriptor does not say that it cannot block.
+    ::fcntl(made.get(), F_SETFL, O_NONBLOCK);
+    epoll_event interest{};
+    interest.events = EPOLLIN;
+    if (io.epoll_ctl(made.get(), EPOLL_CTL_ADD, fd, &interest) != 0) return -1;
+    gate = std::move(made);
+    return gate.get();
 }
 
 pmix_status_t Connection::send(const FrameHeader& header, Bytes payload, std::span<const int> fds) noexcept {

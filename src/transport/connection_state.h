@@ -50,7 +50,8 @@ struct Connection::State final : WatchHandler {
 
     // caller_reads only, until tear_down(): used under role_mutex while !closed, or by a caller that has the read side.
     Descriptor gate;  // an epoll set that holds the socket alone. The loop watches this instead of the socket, so that
-                      // a caller can switch the loop's interest off without touching libevent
+                      // a caller can switch the loop's interest off without touching libevent. Made with the loop's
+                      // base, so it is there where the loop is turned
     Descriptor wake_fd;  // an eventfd that interrupts the poll of a caller that reads
 
     State* next_abandoned = nullptr;  // in a forked child: keeps what was given up reachable for leak checkers
@@ -61,6 +62,12 @@ struct Connection::State final : WatchHandler {
     std::atomic<bool> full{false};    // more than max_queued is queued; written under send_mutex
 
     // The loop's.
+    struct GateWatch final : WatchHandler {
+        explicit GateWatch(State& s) noexcept : state(s) {}
+        void on_ready(bool readable, bool writable) noexcept override { state.on_ready(readable, writable); }
+        int to_watch(int) noexcept override { return state.make_gate(); }
+        State& state;
+    } gate_watch{*this};
     std::unique_ptr<Watch> read_watch;   // on the gate or the socket; null once torn down
     std::unique_ptr<Watch> write_watch;  // on the socket; made when first needed
 
@@ -87,6 +94,8 @@ struct Connection::State final : WatchHandler {
     size_t frame_size = common::kFrameHeaderSize;  // of the frame at the buffer's front, as far as it is known
     bool admitted = false;                         // that frame is a large one, and the handler has admitted it
     bool held = false;                             // the handler has not: nothing is read
+
+    int make_gate() noexcept;
 
     // connection_read.cpp
     void on_ready(bool readable, bool writable) noexcept override;

@@ -64,7 +64,8 @@ void EventLoop::State::recover() noexcept {
     } catch (...) {
     }
     lost.store(true, std::memory_order_release);
-    if (!retry_made || evtimer_add(&retry_entry, &kRecoveryPause) != 0) wake();
+    if (!wake_added) return;  // the next caller that runs the loop, or the first base, does it
+    if (!retry_made || libevent->add(&retry_entry, &kRecoveryPause) != 0) wake();
 }
 
 void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept {
@@ -77,7 +78,7 @@ void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept
         [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
     }
     if (state->ending) {
-        event_base_loopbreak(state->base);
+        state->libevent->base_break(state->base);
         return;
     }
     state->run_queue();
@@ -89,7 +90,7 @@ bool EventLoop::State::add_timer(Timer& timer) noexcept {
     const int64_t left = timer.due_ns - monotonic_ns();
     const int64_t us = left > 0 ? (left + 999) / 1000 : 0;
     const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-    return evtimer_add(&timer.entry, &in) == 0;
+    return libevent->add(&timer.entry, &in) == 0;
 }
 
 void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
@@ -113,36 +114,72 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     if (options.drive == Drive::host_base) {
         if (options.host_base == nullptr) return PMIX_ERR_BAD_PARAM;
         state->base = options.host_base;
-    } else {
-        event_config* config = event_config_new();
-        if (config == nullptr) return PMIX_ERR_NOMEM;
-        event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-        event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
-        state->base = event_base_new_with_config(config);
-        event_config_free(config);
-        if (state->base == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
     }
     // From here on the destructor cleans up.
     auto loop = std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
     State& s = *loop->state_;
-    s.wake_fd.reset(s.io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
-    // Edge-triggered, each write is a wake-up and nothing need be read back: one system call less per hop.
-    s.edge_triggered = (event_base_get_features(s.base) & EV_FEATURE_ET) != 0;
-    const short what = static_cast<short>(EV_READ | EV_PERSIST | (s.edge_triggered ? EV_ET : 0));
-    if (event_assign(&s.wake_entry, s.base, s.wake_fd.get(), what, &State::on_wake, &s) != 0 ||
-        event_add(&s.wake_entry, nullptr) != 0) {
-        return PMIX_ERR_OUT_OF_RESOURCE;
-    }
-    s.wake_added = true;
-    const auto again = [](evutil_socket_t, short, void* self) {
-        auto* loop_state = static_cast<State*>(self);
-        HandlerScope scope(loop_state, loop_state->pass);
-        loop_state->recover();
-    };
-    s.retry_made = evtimer_assign(&s.retry_entry, s.base, again, &s) == 0;
+    // The base of a late loop waits for the first that needs it, as its thread does.
+    if (s.late && s.drive == Drive::own_thread) return loop;
+    MutexLock lock(s.thread_mutex);
+    WIREUP_RETURN_IF_ERROR(s.make_base());
     if (options.drive == Drive::caller && !(s.make_waiter_fd() && s.watch_waiter_fd())) return PMIX_ERR_OUT_OF_RESOURCE;
     return loop;
+}
+
+pmix_status_t EventLoop::State::make_base() noexcept {
+    if (wake_added) return PMIX_SUCCESS;
+    libevent = Libevent::open();
+    if (libevent == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (drive != Drive::host_base) {
+        event_config* config = libevent->config_new();
+        if (config == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
+        libevent->config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+        libevent->config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
+        base = libevent->base_new(config);
+        libevent->config_free(config);
+        if (base == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    wake_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    // Edge-triggered, each write is a wake-up and nothing need be read back: one system call less per hop.
+    edge_triggered = (libevent->base_features(base) & EV_FEATURE_ET) != 0;
+    const short what = static_cast<short>(EV_READ | EV_PERSIST | (edge_triggered ? EV_ET : 0));
+    wake_added = wake_fd && libevent->assign(&wake_entry, base, wake_fd.get(), what, &State::on_wake, this) == 0 &&
+                 libevent->add(&wake_entry, nullptr) == 0;
+    if (!wake_added || !watch_unmade()) {
+        drop_base();
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    const auto again = [](evutil_socket_t, short, void* self) {
+        auto* state = static_cast<State*>(self);
+        HandlerScope scope(state, state->pass);
+        state->recover();
+    };
+    retry_made = libevent->assign(&retry_entry, base, -1, 0, again, this) == 0;
+    MutexLock lock(queue_mutex);
+    has_base = true;
+    // What was posted, or lost, before this has woken nobody.
+    if (queue.empty() && !lost && steps == nullptr) return PMIX_SUCCESS;
+    wake_pending = true;
+    wake();
+    return PMIX_SUCCESS;
+}
+
+// All entries are out of it.
+void EventLoop::State::drop_base() noexcept {
+    if (wake_added) libevent->del(&wake_entry);
+    wake_added = false;
+    if (drive != Drive::host_base && base != nullptr) {
+        libevent->base_free(base);
+        base = nullptr;
+    }
+    wake_fd.reset();
+}
+
+// For those who do not know that the loop has its base. What they have done they did before this; make_base() looks at
+// it after it has set has_base, under the same lock.
+void EventLoop::State::wake_if_made() noexcept {
+    MutexLock lock(queue_mutex);
+    if (has_base) wake();
 }
 
 EventLoop::~EventLoop() {
@@ -158,13 +195,12 @@ EventLoop::~EventLoop() {
         }
         left.clear();
         while (s.steps != nullptr) s.steps->withdraw();
-        for (auto& [id, timer] : s.timers) evtimer_del(&timer->entry);
+        for (auto& [id, timer] : s.timers) s.libevent->del(&timer->entry);
         s.timers.clear();
-        if (s.retry_made) event_del(&s.retry_entry);
-        if (s.wake_added) event_del(&s.wake_entry);
-        if (s.waiter_fd_watched) event_del(&s.waiter_entry);
+        if (s.retry_made) s.libevent->del(&s.retry_entry);
+        if (s.waiter_fd_watched) s.libevent->del(&s.waiter_entry);
     }
-    if (s.drive != Drive::host_base) event_base_free(s.base);
+    s.drop_base();
 }
 
 void EventLoop::post(Task task) {
@@ -182,15 +218,15 @@ void EventLoop::State::append(Task&& task) {
     {
         MutexLock lock(queue_mutex);
         queue.push_back(std::move(task));
-        first = !wake_pending;
-        wake_pending = true;
+        first = has_base && !wake_pending;
+        if (has_base) wake_pending = true;
     }
     if (!first) return;
     // From one of the loop's own handlers no system call is needed: the queue runs after those handlers that are ready
     // now.
     if (t_in_handler_of == this && hops < kMostHops) {
         hops_on = true;
-        event_active(&wake_entry, kHop, 0);
+        libevent->activate(&wake_entry, kHop, 0);
     } else {
         wake();
     }
@@ -206,7 +242,7 @@ void EventLoop::recover_later(RecoveryStep& step) noexcept {
     step.next_ = state_->steps;
     if (step.next_ != nullptr) step.next_->at_ = &step.next_;
     state_->steps = &step;
-    state_->wake();
+    state_->wake_if_made();
 }
 void EventLoop::set_recovery(std::function<bool()> recovery) {
     state_->recovery = std::move(recovery);
@@ -239,6 +275,10 @@ void EventLoop::run_posted() noexcept {
 TimerId EventLoop::after(int64_t ms, Task task) {
     assert_on_loop();
     State& s = *state_;
+    if (!s.wake_added) {
+        MutexLock lock(s.thread_mutex);
+        if (s.make_base() != PMIX_SUCCESS) throw std::bad_alloc();
+    }
     auto timer = std::make_unique<State::Timer>();
     timer->loop = &s;
     timer->id = ++s.last_timer;
@@ -247,7 +287,7 @@ TimerId EventLoop::after(int64_t ms, Task task) {
     if (due.is_never()) return timer->id;
     timer->due_ns = due.ns();
     timer->task = std::move(task);
-    evtimer_assign(&timer->entry, s.base, &State::on_timer, timer.get());
+    s.libevent->assign(&timer->entry, s.base, -1, 0, &State::on_timer, timer.get());
     auto [at, inserted] = s.timers.emplace(timer->id, std::move(timer));
     if (!s.add_timer(*at->second)) {
         s.timers.erase(at);
@@ -260,7 +300,7 @@ bool EventLoop::cancel(TimerId id) noexcept {
     assert_on_loop();
     auto at = state_->timers.find(id);
     if (at == state_->timers.end()) return false;
-    evtimer_del(&at->second->entry);
+    state_->libevent->del(&at->second->entry);
     state_->timers.erase(at);
     return true;
 }
@@ -278,11 +318,42 @@ void EventLoop::abandon(std::unique_ptr<EventLoop> loop) noexcept {
 struct Watch::Inner {
     EventLoop::State* loop = nullptr;
     WatchHandler* handler = nullptr;
+    int fd = -1;
     // Two entries on one descriptor: libevent folds them into one epoll registration.
     event read_entry;
     event write_entry;
     bool read = false;
     bool write = false;
+    bool made = false;      // the entries are the base's; else this is in the list of those that wait for it
+    Inner* next = nullptr;  // in that list
+    Inner** at = nullptr;   // what points here
+
+    bool make() noexcept {
+        const Libevent& ev = *loop->libevent;
+        const int watched = handler->to_watch(fd);
+        if (watched < 0) return false;
+        ev.assign(&read_entry, loop->base, watched, EV_READ | EV_PERSIST, &Inner::on_readable, this);
+        ev.assign(&write_entry, loop->base, watched, EV_WRITE | EV_PERSIST, &Inner::on_writable, this);
+        return made = true;
+    }
+    void wait_for_base() noexcept {
+        at = &loop->unmade;
+        next = loop->unmade;
+        if (next != nullptr) next->at = &next;
+        loop->unmade = this;
+    }
+    void leave_list() noexcept {
+        *at = next;
+        if (next != nullptr) next->at = at;
+        at = nullptr;
+    }
+    bool change(event& entry, bool& now, bool want) noexcept {
+        if (now == want) return true;
+        const Libevent* ev = loop->libevent;
+        const bool done = !made || (want ? ev->add(&entry, nullptr) : ev->del(&entry)) == 0;
+        now = want && done;
+        return done;
+    }
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
@@ -296,15 +367,34 @@ struct Watch::Inner {
     }
 };
 
+// The watches that were set while there was no base. False: the kernel refuses one; then none is in it.
+bool EventLoop::State::watch_unmade() noexcept {
+    bool done = true;
+    for (Watch::Inner* w = unmade; w != nullptr && done; w = w->next) {
+        done = w->make() && (!w->read || libevent->add(&w->read_entry, nullptr) == 0) &&
+               (!w->write || libevent->add(&w->write_entry, nullptr) == 0);
+    }
+    for (Watch::Inner* w = unmade; w != nullptr && !done; w = w->next) {
+        if (!w->made) continue;
+        libevent->del(&w->read_entry);
+        libevent->del(&w->write_entry);
+        w->made = false;
+    }
+    while (done && unmade != nullptr) unmade->leave_list();
+    return done;
+}
+
 Watch::Watch(std::unique_ptr<Inner> inner) noexcept : inner_(std::move(inner)) {}
 
 Watch::~Watch() {
     if (!inner_) return;
-    if (inner_->read) event_del(&inner_->read_entry);
-    if (inner_->write) {
-        event_del(&inner_->write_entry);
-        --inner_->loop->unsent;
+    if (inner_->write) --inner_->loop->unsent;
+    if (!inner_->made) {
+        inner_->leave_list();
+        return;
     }
+    if (inner_->read) inner_->loop->libevent->del(&inner_->read_entry);
+    if (inner_->write) inner_->loop->libevent->del(&inner_->write_entry);
 }
 
 std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
@@ -313,23 +403,24 @@ std::unique_ptr<Watch> EventLoop::watch(int fd, WatchHandler& handler) {
     if (!inner) return nullptr;
     inner->loop = state_.get();
     inner->handler = &handler;
-    event_assign(&inner->read_entry, state_->base, fd, EV_READ | EV_PERSIST, &Watch::Inner::on_readable, inner.get());
-    event_assign(&inner->write_entry, state_->base, fd, EV_WRITE | EV_PERSIST, &Watch::Inner::on_writable, inner.get());
-    return std::unique_ptr<Watch>(new (std::nothrow) Watch(std::move(inner)));
+    inner->fd = fd;
+    auto watch = std::unique_ptr<Watch>(new (std::nothrow) Watch(nullptr));
+    if (!watch) return nullptr;
+    if (!state_->wake_added)
+        inner->wait_for_base();
+    else if (!inner->make())
+        return nullptr;
+    watch->inner_ = std::move(inner);
+    return watch;
 }
 
 bool Watch::set(bool read, bool write) noexcept {
     assert_on_loop();
-    auto change = [](event& entry, bool& now, bool want) noexcept {
-        if (now == want) return true;
-        const bool done = (want ? event_add(&entry, nullptr) : event_del(&entry)) == 0;
-        now = want && done;
-        return done;
-    };
-    if (!change(inner_->read_entry, inner_->read, read)) return false;
-    const bool wrote = inner_->write;
-    const bool done = change(inner_->write_entry, inner_->write, write);
-    inner_->loop->unsent += size_t{inner_->write} - size_t{wrote};
+    Inner& w = *inner_;
+    if (!w.change(w.read_entry, w.read, read)) return false;
+    const bool wrote = w.write;
+    const bool done = w.change(w.write_entry, w.write, write);
+    w.loop->unsent += size_t{w.write} - size_t{wrote};
     return done;
 }
 

@@ -6,9 +6,10 @@
 // base (Drive::host_base). Only post(), need_thread(), run_here(), is_turned(), on_loop_thread(), on_any_loop(),
 // drive(), start(), stop() and hand_over() may be called from other threads.
 //
-// A loop that starts late has no thread until there is something for it (post(), wait(), need_thread()): what a
-// process pays for a thread, its stack, its arena and its start, only those pay that need one. A caller that waits for
-// what the loop itself will do may run it meanwhile (run_here()), and no thread is started for that.
+// A loop that starts late has no thread and no event base until there is something for it (post(), wait(),
+// need_thread()): what a process pays for a thread, its stack, its arena and its start, for libevent and the
+// descriptors of a base, only those pay that need them. A caller that waits for what the loop itself will do may run it
+// meanwhile (run_here()), and no thread is started for that.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
@@ -56,6 +57,9 @@ struct EventLoopOptions {
 class WatchHandler {
   public:
     virtual void on_ready(bool readable, bool writable) noexcept = 0;
+    // Asked once, when the loop is about to watch fd: the descriptor that it is to watch for it. Negative: there is no
+    // room for that one. Where the base of a late loop has yet to be made: by the thread that makes it.
+    virtual int to_watch(int fd) noexcept { return fd; }
 
   protected:
     ~WatchHandler() = default;
@@ -158,7 +162,8 @@ class EventLoop {
     // False: it ran, was cancelled, or never was.
     bool cancel(TimerId timer) noexcept REQUIRES(common::loop_thread);
 
-    // Handler and descriptor must outlive the Watch; nothing is watched until set(). Null: no memory.
+    // Handler and descriptor must outlive the Watch; nothing is watched until set(). Null: no memory, or to_watch()
+    // refuses.
     std::unique_ptr<Watch> watch(int fd, WatchHandler& handler) REQUIRES(common::loop_thread);
 
     // In a forked child, instead of everything else: forgets the loop. Its memory and its epoll descriptor stay until

@@ -46,13 +46,16 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     // own.
     int rc;
     do {
-        rc = event_base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY | EVLOOP_ONCE);
+        rc = state->libevent->base_loop(state->base, EVLOOP_NO_EXIT_ON_EMPTY | EVLOOP_ONCE);
         state->pass.end();
-    } while (rc == 0 && event_base_got_break(state->base) == 0);
+    } while (rc == 0 && state->libevent->base_got_break(state->base) == 0);
     return nullptr;
 }
 
 pmix_status_t EventLoop::State::make_thread() noexcept {
+    // What is to be watched is that of the caller that runs the loop now.
+    if (thread_is == Thread::stand_in && !wake_added) return PMIX_ERR_OUT_OF_RESOURCE;
+    WIREUP_RETURN_IF_ERROR(make_base());
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (kSmallStack) pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -107,8 +110,14 @@ void EventLoop::State::run_as_stand_in(Task* task, Waiter* waiter, Deadline dead
         task->reset();
     }
     Enter enter(this);
+    if (!wake_added) {
+        HandlerScope scope(this, pass);
+        run_queue();
+        recover();
+        return;
+    }
     if (waiter == nullptr) {
-        event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        libevent->base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
         pass.end();
         return;
     }
@@ -131,6 +140,9 @@ bool EventLoop::State::stand_in(Task* task, Waiter* waiter, Deadline deadline) n
         MutexLock lock(thread_mutex);
         taken = thread_is == Thread::awaited;
         if (taken) thread_is = Thread::stand_in;
+        // Without a base it runs what has been posted.
+        if (taken) [[maybe_unused]]
+            const pmix_status_t made = make_base();
     }
     if (taken) {
         run_as_stand_in(task, waiter, deadline);
@@ -180,7 +192,7 @@ pmix_status_t EventLoop::stop() {
     State& s = *state_;
     if (on_loop_thread() && s.thread_is >= State::Thread::stand_in) return PMIX_ERR_WOULD_BLOCK;
     if (withdraw_thread()) return PMIX_SUCCESS;
-    post([base = s.base] { event_base_loopbreak(base); });
+    post([&s] { s.libevent->base_break(s.base); });
     pthread_join(s.thread, nullptr);
     s.thread_is = State::Thread::none;
     return PMIX_SUCCESS;
@@ -192,6 +204,10 @@ pmix_status_t EventLoop::hand_over(bool flush) {
     MutexLock lock(s.drive_mutex);
     if (s.drive != Drive::own_thread || s.thread_is == State::Thread::none) return PMIX_SUCCESS;
     if (!s.make_waiter_fd()) return PMIX_ERR_OUT_OF_RESOURCE;
+    {
+        MutexLock thread_lock(s.thread_mutex);
+        WIREUP_RETURN_IF_ERROR(s.make_base());
+    }
     // A thread that begins to wait from here on runs the loop itself, when no other thread does.
     s.drive = Drive::caller;
     if (flush) {
@@ -220,8 +236,8 @@ bool EventLoop::State::make_waiter_fd() noexcept {
 bool EventLoop::State::watch_waiter_fd() noexcept {
     const auto nothing = [](evutil_socket_t, short, void*) {};
     waiter_fd_watched =
-        event_assign(&waiter_entry, base, waiter_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
-        event_add(&waiter_entry, nullptr) == 0;
+        libevent->assign(&waiter_entry, base, waiter_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
+        libevent->add(&waiter_entry, nullptr) == 0;
     return waiter_fd_watched;
 }
 
@@ -233,7 +249,7 @@ void EventLoop::progress() {
     if (!s.drive_mutex.try_lock()) return;
     {
         Enter enter(&s);
-        event_base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
+        s.libevent->base_loop(s.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);  // one pass: a busy peer does not keep us
         s.pass.end();
     }
     s.drive_mutex.unlock();
@@ -271,13 +287,13 @@ void EventLoop::State::run_pass(Deadline until) noexcept {
     if (bounded) {
         const int64_t us = until.remaining_ns() / 1000 + 1;
         const timeval in{static_cast<time_t>(us / 1'000'000), static_cast<suseconds_t>(us % 1'000'000)};
-        evtimer_assign(
-            &alarm, base, [](evutil_socket_t, short, void*) {}, nullptr);
-        evtimer_add(&alarm, &in);
+        const auto nothing = [](evutil_socket_t, short, void*) {};
+        libevent->assign(&alarm, base, -1, 0, nothing, nullptr);
+        libevent->add(&alarm, &in);
     }
-    event_base_loop(base, EVLOOP_ONCE);
+    libevent->base_loop(base, EVLOOP_ONCE);
     pass.end();
-    if (bounded) evtimer_del(&alarm);
+    if (bounded) libevent->del(&alarm);
 }
 
 // Runs the loop once. Returns early when any thread completes the waiter.

@@ -5,8 +5,6 @@
 // Which thread may touch what stands beside each group of members. What can go wrong stands in event_loop.h.
 #pragma once
 
-#include <event2/event.h>
-#include <event2/event_struct.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include "common/base/mutex.h"
 #include "transport/descriptor.h"
 #include "transport/event_loop.h"
+#include "transport/libevent.h"
 #include "transport/read_buffer.h"
 
 namespace pmix::transport {
@@ -85,11 +84,15 @@ struct EventLoop::State {
     // Constant after create().
     const Io* io = nullptr;
     std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
+    bool late = false;
+    State* next_abandoned = nullptr;
+
+    // Constant after make_base(): before that nobody runs the loop, and the watches that are set are in `unmade`.
+    const Libevent* libevent = nullptr;
     event_base* base = nullptr;
     Descriptor wake_fd;
     bool edge_triggered = false;
-    bool late = false;
-    State* next_abandoned = nullptr;
+    Watch::Inner* unmade = nullptr;  // the loop's own
 
     // Any thread.
     SpareReadMemory spare_read_memory;
@@ -98,6 +101,7 @@ struct EventLoop::State {
     common::Mutex queue_mutex;
     std::vector<Task> queue GUARDED_BY(queue_mutex);
     bool wake_pending GUARDED_BY(queue_mutex) = false;
+    bool has_base GUARDED_BY(queue_mutex) = false;
 
     // The loop's own.
     PassClock pass;
@@ -120,7 +124,7 @@ struct EventLoop::State {
     // awaited: it is started when it is needed. stand_in: a caller runs the loop in its stead, because there was no
     // room for it or it has not been needed yet. running: it is there, and begins where the caller leaves.
     enum class Thread : uint8_t { none, awaited, stand_in, running };
-    common::Mutex thread_mutex;  // held while `thread_is` changes
+    common::Mutex thread_mutex;  // held while `thread_is` changes and the base is made
     std::atomic<Thread> thread_is{Thread::none};
     pthread_t thread{};
     common::Mutex run_mutex;                 // held by the thread, or its stand-in, as long as it runs the loop
@@ -150,6 +154,12 @@ struct EventLoop::State {
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_fd.get(), &one, sizeof one);
     }
+    // With the wake-up that shows it what has been posted before. PMIX_ERR_OUT_OF_RESOURCE: no room for it, or no
+    // libevent; it may be tried again.
+    pmix_status_t make_base() noexcept REQUIRES(thread_mutex);
+    bool watch_unmade() noexcept;
+    void drop_base() noexcept;
+    void wake_if_made() noexcept;
     pmix_status_t make_thread() noexcept REQUIRES(thread_mutex);
     bool stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept;
     void run_as_stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept REQUIRES(run_mutex);
@@ -166,7 +176,7 @@ struct EventLoop::State {
     void recover() noexcept;
     void step_lost() noexcept {
         lost.store(true, std::memory_order_release);
-        wake();
+        wake_if_made();
     }
     // The only wall for exceptions below the loop. What is thrown is bad_alloc, and one step is lost by it.
     template <class F>

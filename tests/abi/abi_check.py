@@ -266,7 +266,7 @@ def symbols(a):
         bad = fail("the library has version nodes: programs linked with it would not run on another libpmix.so.2")
     if not a.sanitized:
         for need in re.findall(r"\(NEEDED\).*\[(.*)\]", o.stdout):
-            if need.startswith(("libstdc++", "libgcc_s", "libm.", "libz.", "libhwloc", "libevent-", "libevent_pthreads")):
+            if need.startswith(("libstdc++", "libgcc_s", "libm.", "libz.", "libhwloc", "libevent")):
                 bad = fail("the library needs " + need)
     return bad
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* late_thread: a process that uses nothing but the calls which wait has no thread of the library's; the first handler,
- * the first call with a callback, or a second thread that waits starts it.
+/* late_thread: a process that uses nothing but the calls which wait has no thread of the library's, and does not load
+ * libevent; the first handler, the first call with a callback, or a second thread that waits starts it.
  * usage: late_thread none|event|callback|waiters|refused|replaced|gone */
 #include "spawn_check.h"
 
@@ -15,6 +15,16 @@ static unsigned threads(void) {
     for (struct dirent* entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
     closedir(folder);
     return count;
+}
+
+static bool has_libevent(void) {
+    FILE* maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool found = false;
+    CHECK(maps);
+    while (fgets(line, sizeof line, maps)) found = found || strstr(line, "/libevent");
+    fclose(maps);
+    return found;
 }
 
 #define WITHOUT(call)               \
@@ -79,6 +89,7 @@ static void none(int argc, char** argv) {
     CHECK(found.value.data.uint32 == next.rank);
     PMIX_PDATA_DESTRUCT(&found);
     see_replaced();
+    CHECK(!has_libevent());
 }
 
 /* --- event ---------------------------------------------------------------------------------------------------------
@@ -96,7 +107,7 @@ static void event(int argc, char** argv) {
     WITHOUT(fence(false));
     pmix_status_t code = CODE;
     CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, take, NULL, NULL) >= 0);
-    CHECK(threads() == before + 1);
+    CHECK(threads() == before + 1 && has_libevent());
     fence(false);
     if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
     CHECK(box_wait(&box, 1, 60) && box.status == CODE);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loop whose thread starts late: a process that has nothing for the loop does not pay for a thread.
+#include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -343,6 +344,94 @@ TEST(LateThread, RunHere_HandedOverMeanwhile_TheCallerGoesOnAsTheDriver) {
     caller.thread.join();
     EXPECT_EQ(id, bell.by);
     bell.close(*loop);
+}
+
+// ---- the base, which is made when the thread is ----
+
+struct Refusals {
+    static int no_eventfd(unsigned, int) {
+        errno = EMFILE;
+        return -1;
+    }
+    static Io without_eventfds() {
+        Io io = kRealIo;
+        io.eventfd = &no_eventfd;
+        return io;
+    }
+};
+
+TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
+    Io io = Refusals::without_eventfds();
+    EventLoopOptions options;
+    options.late = true;
+    options.io = &io;
+    auto created = EventLoop::create(options);
+    ASSERT_TRUE(created.ok()) << "it needs no descriptor yet";
+    auto loop = std::move(*created);
+    Bell bell(*loop);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+    EXPECT_THROW(loop->post([] {}), std::bad_alloc);
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->hand_over(true));
+    EXPECT_EQ(Drive::own_thread, loop->drive());
+    // What the library owes itself is done by any caller that waits.
+    int ran = 0;
+    loop->post_anyway([&] { loop->post([&] { ++ran; }); });
+    Waiter waiter;
+    EXPECT_FALSE(loop->wait(waiter, Deadline::in_ms(30)));
+    EXPECT_EQ(1, ran);
+    Task task = [&] { ++ran; };
+    EXPECT_TRUE(loop->run_here(task, &waiter, Deadline::never())) << "and does not wait where nothing can be watched";
+    EXPECT_EQ(2, ran);
+    EXPECT_FALSE(loop->is_turned());
+    io.eventfd = kRealIo.eventfd;
+    EXPECT_TRUE(runs(*loop));
+    bell.ring();
+    const test::LongWait most;
+    EXPECT_TRUE(bell.waiter.wait(most.deadline())) << "which was set before there was a base";
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    bell.close(*loop);
+}
+
+// One of several watches cannot be had at first: none is half in the base.
+TEST(LateThread, AWatchIsRefusedItsDescriptor_IsTriedAgain) {
+    struct Late final : WatchHandler {
+        void on_ready(bool, bool) noexcept override {}
+        int to_watch(int fd) noexcept override { return ++asked == 1 ? -1 : fd; }
+        int asked = 0;
+    } handler;
+    auto loop = late_loop();
+    Bell before(*loop);
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    std::unique_ptr<Watch> watch, never_set;
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(ends[0], handler);
+        EXPECT_TRUE(watch->set(true, false));
+        never_set = loop->watch(ends[1], handler);
+        never_set.reset();
+    }
+    EXPECT_EQ(0, handler.asked);
+    Bell after(*loop);
+    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+    EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+    EXPECT_EQ(2, handler.asked);
+    const test::LongWait most;
+    for (Bell* bell : {&before, &after}) {
+        bell->ring();
+        EXPECT_TRUE(bell->waiter.wait(most.deadline()));
+    }
+    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    before.close(*loop);
+    after.close(*loop);
+    {
+        LoopRole role(*loop);
+        watch.reset();
+    }
+    ::close(ends[0]);
+    ::close(ends[1]);
 }
 
 #if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)  // they want all the address space for themselves
