@@ -57,11 +57,14 @@ class OpenPmixServices {
         bool ended = false;  // before the answer
     };
     struct Group {
-        common::ProcList members;
+        common::ProcList members;  // each process, in the order of the group's ranks
+        common::ProcList named;    // the same with wildcards for whole jobs; empty: without one
         bool constructed = false;  // else asked for
         // They keep their ranks in the group, and take no part in it any more.
         std::set<common::ProcId> left{};
-        common::ProcList present() const;
+        common::ProcList remaining() const;
+        // The same as a server is to be told it: all members name a group alike, or it takes them for different ones.
+        common::ProcList present() const { return left.empty() && !named.empty() ? named : remaining(); }
     };
     // An invitation that was sent or accepted, until there is a group or none.
     struct Invitation {
@@ -120,6 +123,10 @@ class OpenPmixServices {
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void leave(const common::FrameHeader& header, common::GroupRequest&& ours);
     void note_group_event(const openpmix::EventMessage& event);
+    Group group_of(common::ProcList&& named) const;
+    // The processes with each of a job in a wildcard's place, each once. A job whose size is not known stays a
+    // wildcard.
+    common::ProcList each_of(const common::ProcList& procs) const;
     // From here on the group is known by its members. The results of its construction, for its caller.
     common::InfoList note_group(const std::string& name, common::ProcList&& members, std::optional<size_t> context,
                                 const common::Infos& shared);

@@ -21,6 +21,9 @@ using common::ProcId;
 
 namespace {
 
+// Of a job that has a wildcard among a group's members. More than any job has; a server that says more is not believed.
+constexpr uint32_t kMostRanks = 1u << 20;
+
 void append_members(InfoList& infos, const common::ProcList& members) {
     auto procs = common::CArray<pmix_proc_t>::zeroed(members.size());
     if (!procs.ok()) throw std::bad_alloc();
@@ -195,7 +198,34 @@ void OpenPmixServices::forget_group(const std::string& name) {
     for (const std::string& nspace : others) shadow_.release(nspace);
 }
 
-common::ProcList OpenPmixServices::Group::present() const {
+common::ProcList OpenPmixServices::each_of(const common::ProcList& procs) const {
+    common::ProcList each;
+    std::set<ProcId> known;
+    const auto add = [&](ProcId proc) {
+        if (known.insert(proc).second) each.push_back(std::move(proc));
+    };
+    for (const ProcId& proc : procs) {
+        const uint32_t size = proc.rank == PMIX_RANK_WILDCARD ? shadow_.job_size(proc.nspace) : 0;
+        if (size == 0 || size > kMostRanks) {
+            add(proc);
+            continue;
+        }
+        for (common::Rank rank = 0; rank < size; ++rank) add({proc.nspace, rank});
+    }
+    return each;
+}
+
+// To a server, the members of a group are what these have named: of a whole job a wildcard.
+OpenPmixServices::Group OpenPmixServices::group_of(common::ProcList&& named) const {
+    Group group;
+    group.members = each_of(named);
+    const bool whole =
+        std::any_of(named.begin(), named.end(), [](const ProcId& proc) { return proc.rank == PMIX_RANK_WILDCARD; });
+    if (whole) group.named = std::move(named);
+    return group;
+}
+
+common::ProcList OpenPmixServices::Group::remaining() const {
     common::ProcList out;
     std::copy_if(members.begin(), members.end(), std::back_inserter(out),
                  [&](const ProcId& proc) { return left.count(proc) == 0; });
@@ -248,11 +278,13 @@ InfoList OpenPmixServices::note_group(const std::string& name, common::ProcList&
     if (context && results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *context, PMIX_SIZE) != PMIX_SUCCESS)
         throw std::bad_alloc();
     if (results.append_string(PMIX_GROUP_ID, name) != PMIX_SUCCESS) throw std::bad_alloc();
-    append_members(results, members);
+    Group group = group_of(std::move(members));
+    group.constructed = true;
+    append_members(results, group.members);
     append_shared(results, shared);
-    for (const std::string& nspace : others_of(members)) shadow_.hold(nspace);
+    for (const std::string& nspace : others_of(group.members)) shadow_.hold(nspace);
     forget_group(name);
-    groups_.insert_or_assign(name, Group{std::move(members), true});
+    groups_.insert_or_assign(name, std::move(group));
     return results;
 }
 
@@ -267,8 +299,7 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
         request.infos.infos = std::move(ours.infos);
     }
     watch_leaves();
-    Group& group = groups_[ours.name];
-    if (!group.constructed) group.members = ours.procs;
+    if (Group& group = groups_[ours.name]; !group.constructed) group = group_of(common::ProcList(ours.procs));
     const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
         pmix_status_t status = PMIX_SUCCESS;
         std::optional<size_t> context;
@@ -342,7 +373,7 @@ void OpenPmixServices::leave(const FrameHeader& header, common::GroupRequest&& o
     if (!exchange_.traits().leaves_by_event) return exchange_.refuse(header, PMIX_ERR_NOT_SUPPORTED);
     const auto known = groups_.find(ours.name);
     if (known == groups_.end() || !known->second.constructed) return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
-    common::ProcList others = known->second.present();
+    common::ProcList others = known->second.remaining();
     std::erase(others, self_);
     if (others.empty()) {
         forget_group(ours.name);

@@ -152,8 +152,9 @@ void OpenPmixServices::note_group_event(const theirs::EventMessage& event) {
 // ended: this process is a member, and the group ends only with it.
 void OpenPmixServices::invitation_formed(const std::string& name, const theirs::EventMessage& event) {
     const InfoView infos = infos_of(event);
-    common::ProcList members;
-    if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, members);
+    common::ProcList named;
+    if (const pmix_info_t* said = infos.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, named);
+    const common::ProcList members = each_of(named);
     if (std::find(members.begin(), members.end(), self_) == members.end()) return;
     const auto [first, last] = invitations_.equal_range(name);
     if (std::none_of(first, last, [&](const auto& entry) { return entry.second.leader == event.source.id; })) return;
@@ -161,7 +162,7 @@ void OpenPmixServices::invitation_formed(const std::string& name, const theirs::
     if (infos.get(PMIX_GROUP_CONTEXT_ID, &context) != PMIX_SUCCESS) context.reset();
     for (const pmix_info_t& info : infos)
         if (common::key_view(info) == PMIX_PROC_INFO_ARRAY) take_shared(info.value, members, context);
-    const InfoList results = note_group(name, std::move(members), context, {});
+    const InfoList results = note_group(name, std::move(named), context, {});
     const auto [begin, end] = invitations_.equal_range(name);
     std::vector<FrameHeader> waiting;
     for (auto it = begin; it != end;) {

@@ -116,6 +116,18 @@ const dstore::Reader* Shadow::reader(std::string_view nspace) const noexcept {
     return it == entries_.end() ? nullptr : &it->second.writer->reader();
 }
 
+uint32_t Shadow::job_size(std::string_view nspace) const {
+    const dstore::Reader* in = reader(nspace);
+    dstore::Found found;
+    if (in == nullptr || in->find(Owner::job(), dstore::Key(PMIX_JOB_SIZE), found) != PMIX_SUCCESS) return 0;
+    common::Value value;
+    uint64_t size = 0;
+    if (common::decode_value_into(found.bytes(), value.c_ptr()) != PMIX_SUCCESS ||
+        common::read_number(value.get(), &size) != PMIX_SUCCESS || size >= PMIX_RANK_VALID)
+        return 0;
+    return static_cast<uint32_t>(size);
+}
+
 std::string Shadow::nodes_of_all() const {
     std::set<std::string> known;
     std::string text;

@@ -9,6 +9,7 @@
 // or no room for a descriptor (PMIX_ERR_OUT_OF_RESOURCE, std::bad_alloc); what was published before stays.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,6 +54,9 @@ class Shadow {
 
     // Null: nothing is known of it.
     const dstore::Reader* reader(std::string_view nspace) const noexcept;
+
+    // How many processes a namespace has; 0: it has not been said.
+    uint32_t job_size(std::string_view nspace) const;
 
     // The nodes that processes of known namespaces are on, each once, with commas between.
     std::string nodes_of_all() const;

@@ -153,7 +153,7 @@ void OpenPmixTranslator::deliver_frame(const FrameHeader& header, Bytes payload,
     if (tells_of_jobs(header.command) && common::succeeded(header.status)) absent_.clear();
     if (exchanges_data(header.command) && common::succeeded(header.status)) {
         shadow_->freshness()->note_exchange();
-        ahead_.emplace(self_.rank, job_size());
+        ahead_.emplace(self_.rank, shadow_->job_size(self_.nspace));
     }
     ends_.deliver_frame(header, payload, std::move(descriptors));
 }
@@ -494,21 +494,6 @@ bool OpenPmixTranslator::has_new(const common::GetRequest& ours) const {
     wanted.proc = ours.proc;
     wanted.key = ours.key;
     return shadow_->freshness()->is_new(ours.proc.nspace, ours.proc.rank) && has(wanted);
-}
-
-// 0: it has not been said.
-uint32_t OpenPmixTranslator::job_size() const {
-    const dstore::Reader* reader = shadow_->reader(self_.nspace);
-    dstore::Found found;
-    if (reader == nullptr || reader->find(dstore::Owner::job(), dstore::Key(PMIX_JOB_SIZE), found) != PMIX_SUCCESS)
-        return 0;
-    common::Value value;
-    uint64_t size = 0;
-    if (common::decode_value_into(found.bytes(), value.c_ptr()) != PMIX_SUCCESS ||
-        common::read_number(value.get(), &size) != PMIX_SUCCESS ||
-        !common::is_real_rank(static_cast<common::Rank>(size)))
-        return 0;
-    return static_cast<uint32_t>(size);
 }
 
 void OpenPmixTranslator::take_get_reply(const Wanted& wanted, Bytes payload) {

@@ -59,7 +59,6 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void take_ahead(common::Rank rank, uint64_t exchanges, common::Bytes payload);
     bool has(const Wanted& wanted) const;
     bool has_new(const common::GetRequest& ours) const;
-    uint32_t job_size() const;
     void take_get_reply(const Wanted& wanted, common::Bytes payload);
     void attach(const common::FrameHeader& header, common::Bytes payload);
     void take_attach_reply(const common::FrameHeader& header, const std::string& nspace, uint64_t exchanges,

@@ -227,6 +227,17 @@ TEST_P(OpenPmixInvitations, Invite_GroupForms_IsAGroupOfItsMembers) {
     EXPECT_EQ(members_, ended_);
 }
 
+// The server may say them as the inviter has named them.
+TEST_P(OpenPmixInvitations, Invite_OfAWholeJob_HasItsRanks) {
+    members_ = {{"job", PMIX_RANK_WILDCARD}};
+    after_ = [this] { tell_formed(0); };
+    init();
+    ASSERT_EQ(PMIX_SUCCESS, invite());
+    EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), results_);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ(members_, ended_);
+}
+
 TEST_P(OpenPmixInvitations, Invite_Plain_AsksForNothingElse) {
     before_ = [this] { tell_formed(0); };
     optional_ = assigns_ = true;
