@@ -41,6 +41,15 @@ struct Promised {
     }
     Get::Respond respond;
 };
+
+// Each process of the job has been on this node and has left it: nobody is there to commit anything more.
+bool all_have_left(const Nspace& nspace) noexcept {
+    if (nspace.gone.empty() || !nspace.all_local()) return false;
+    const auto of_the_job =
+        std::ranges::count_if(nspace.gone, [size = nspace.size()](Rank rank) { return rank < size; });
+    return static_cast<uint64_t>(of_the_job) >= nspace.size() &&
+           std::ranges::all_of(nspace.clients, [](const auto& client) { return client.second.gone(); });
+}
 }  // namespace
 
 void Get::answer(Question& question, pmix_status_t status) {
@@ -193,7 +202,7 @@ void Get::hold(Question& question, size_t encoded_bytes) noexcept {
 
 void Get::ask_anyone(Nspace& nspace, Question&& question, bool immediate) {
     if (nspace.data->has_anywhere(question.key)) return answer_found(question, nspace);
-    if (immediate) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (immediate || all_have_left(nspace)) return answer(question, PMIX_ERR_NOT_FOUND);
     add_pending({member_id(nspace.number, PMIX_RANK_UNDEF), question.key}, std::move(question),
                 int64_t{question.timeout_s} * 1000);
 }
@@ -339,12 +348,20 @@ void Get::namespace_described(Nspace& nspace) {
         it = it->second.empty() ? pending_.erase(it) : std::next(it);
     }
     answer_anyone(nspace);
+    end_anyone(nspace);
     answer_noted();
     answer_pulls(nspace);
 }
 
 void Get::member_gone(Nspace& nspace, MemberId member) {
     refused(nspace, rank_of(member), PMIX_ERR_NOT_FOUND);
+    end_anyone(nspace);
+}
+
+// Requests for keys of any rank end with the last process of the job, as those for one rank end with that one.
+void Get::end_anyone(Nspace& nspace) {
+    if (is_awaited(member_id(nspace.number, PMIX_RANK_UNDEF)) && all_have_left(nspace))
+        refused(nspace, PMIX_RANK_UNDEF, PMIX_ERR_NOT_FOUND);
 }
 
 void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {

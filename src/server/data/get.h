@@ -261,6 +261,7 @@ class Get final : public LifecycleObserver {
     void ask_local(Nspace& nspace, common::Rank rank, Question&& question);
     void ask_anyone(Nspace& nspace, Question&& question, bool immediate);
     void answer_anyone(Nspace& nspace);
+    void end_anyone(Nspace& nspace);
     // Requests for keys of any rank that ingest() has noted.
     void answer_noted();
     // Notes the requests for processes of other nodes that these chunks may answer.

@@ -43,6 +43,75 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// Where all processes of a job were here and have left, nobody can commit the key of any rank any more. rows: K22
+TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
+    GetSetting s(1);
+    TestServer& server = s.server;
+    server.job("other", 1, 2);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    FakeClient c(server, {"other", 0}), d(server, {"other", 1});
+    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    const uint32_t unlimited = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k"),
+                   limited = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k", 600),
+                   of_own_job = s.a.start_get({"job", PMIX_RANK_UNDEF}, "k");
+    server.settle();
+    c.kill();
+    server.settle();
+    EXPECT_FALSE(s.a.take(unlimited)) << "the other one has not even connected";
+    ASSERT_EQ(PMIX_SUCCESS, d.hello());
+    EXPECT_EQ(PMIX_SUCCESS, d.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, limited));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"other", PMIX_RANK_UNDEF}, "k")))
+        << "a later request does not wait either";
+    EXPECT_FALSE(s.a.take(of_own_job)) << "its processes are there";
+    // One that is registered anew may commit it.
+    server.on_loop([&] { server.setup().deregister_client({"other", 1}); });
+    server.add_client("other", 1);
+    const uint32_t again = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k");
+    server.settle();
+    EXPECT_FALSE(s.a.take(again));
+    FakeClient e(server, {"other", 1});
+    ASSERT_EQ(PMIX_SUCCESS, e.hello());
+    e.put("k", "late");
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, again));
+}
+
+// Of other nodes' processes this server does not see the end. rows: K22
+TEST(ServerGetTest, AnyRank_ProcessesOfThisNodeLeaveAndOthersAreElsewhere_GetGoesOn) {
+    GetSetting s(1);
+    s.server.job("other", 2, 1);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    FakeClient c(s.server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    const uint32_t get = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k");
+    s.server.settle();
+    c.kill();
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(get));
+    s.server.on_loop([&] { s.server.setup().deregister_nspace("other"); });
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
+}
+
+// All have left before the host says how many the job has. rows: K22
+TEST(ServerGetTest, AnyRank_TheJobIsDescribedAfterItsProcessesHaveLeft_IsNotFound) {
+    GetSetting s(1);
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("other", 1, {}));
+    s.server.add_client("other", 0);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    FakeClient c(s.server, {"other", 0});
+    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    const uint32_t get = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k");
+    s.server.settle();
+    c.kill();
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(get));
+    common::InfoList size;
+    size.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("other", 1, size));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
+}
+
 // In strict mode a get waits for the key, wherever its process runs, until that has left. rows: K20 K21
 TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
     server::ServerOptions strict;
