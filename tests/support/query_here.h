@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct QueryHost {
     InfoList qualifiers;
     pmix_proc_t requester{};
     bool table = false;    // answers for a table of processes, with one row, of process 77
-    bool grouped = false;  // answers by query, as the Standard has it
+    bool grouped = false;  // puts its answers into one group, where the Standard has one for each query
+    std::function<InfoList(const pmix_query_t* queries, size_t n)> answers_of;  // instead of all this
     pmix_status_t verdict = PMIX_SUCCESS;
     std::string text = "from the host";
 
@@ -60,7 +62,9 @@ struct QueryHost {
             }
         }
         if (h.verdict != PMIX_SUCCESS) return h.verdict;
-        if (h.grouped) {
+        if (h.answers_of) {
+            answers = h.answers_of(queries, n);
+        } else if (h.grouped) {
             InfoList group;
             group.append(PMIX_QUERY_RESULTS, std::move(common::array_value(std::move(answers))).value());
             answers = std::move(group);

@@ -10,6 +10,7 @@
 
 #include "common/base/limits.h"
 #include "common/codec/pack.h"
+#include "common/protocol/query_answers.h"
 #include "common/values/array_value.h"
 #include "common/values/support_question.h"
 #include "server/host/required.h"
@@ -72,22 +73,15 @@ struct Query::Work {
     void answer(pmix_status_t verdict);
 };
 
-// Each answer belongs to the first query that still misses its key. A host may group its answers by query, as the
-// Standard has it, or list them.
 void Query::Work::take_from_host(const InfoList& infos) {
-    const auto take = [&](const pmix_info_t& info) {
-        auto at = std::ranges::find_if(missing, [&](const Missing& m) { return m.key == key_view(info); });
-        if (at == missing.end()) return;
-        if (found[at->query].append(info) == PMIX_SUCCESS) ++answered;
-        missing.erase(at);
-    };
-    for (const pmix_info_t& info : infos) {
-        if (key_view(info) != PMIX_QUERY_RESULTS) {
-            take(info);
-            continue;
-        }
-        for (const pmix_info_t& inner : common::infos_in(info.value)) take(inner);
-    }
+    std::vector<common::AskedKey> asked_keys;
+    asked_keys.reserve(missing.size());
+    for (const Missing& m : missing) asked_keys.push_back({m.query, m.key});
+    const auto answers = common::answers_by_query({queries.begin(), queries.size()}, asked_keys, InfoView(infos));
+    for (size_t i = 0; i < missing.size(); ++i)
+        if (answers[i] != nullptr && found[missing[i].query].append(*answers[i]) == PMIX_SUCCESS) ++answered;
+    size_t at = 0;
+    std::erase_if(missing, [&](const Missing&) { return answers[at++] != nullptr; });
 }
 
 void Query::Work::take_own() {

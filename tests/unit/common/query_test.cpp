@@ -299,6 +299,38 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
     EXPECT_EQ("new", promise.get_future().get());
 }
 
+// The process would keep the answer for the query that it was given to. rows: Q2 Q15
+TEST_F(QueryTest, TwoQueriesForOneKey_HostAnswersTheSecond_ItIsNotTheAnswerToTheFirst) {
+    start();
+    host.answers_of = [](const pmix_query_t* queries, size_t n) {
+        InfoList answers;
+        for (size_t i = 0; i < n; ++i) {
+            std::string_view nspace;
+            InfoView(queries[i].qualifiers, queries[i].nqual).get(PMIX_NSPACE, &nspace);
+            if (nspace != "two") continue;
+            InfoList group, qualifiers = of_job("two");
+            group.append(PMIX_QUERY_QUALIFIERS, std::move(array_value(std::move(qualifiers))).value());
+            group.append_string("site.color", "blue");
+            answers.append(PMIX_QUERY_RESULTS, std::move(array_value(std::move(group))).value());
+        }
+        return answers;
+    };
+    std::string key = "site.color";
+    char* keys[] = {key.data(), nullptr};
+    InfoList of_one = of_job("one"), of_two = of_job("two");
+    pmix_query_t queries[2] = {{keys, of_one.c_array(), of_one.size()}, {keys, of_two.c_array(), of_two.size()}};
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    ASSERT_EQ(PMIX_ERR_PARTIAL_SUCCESS, PMIx_Query_info(queries, 2, &results, &n));
+    ASSERT_EQ(1u, n);
+    EXPECT_STREQ("blue", results[0].value.data.string);
+    PMIx_Info_free(results, n);
+    EXPECT_EQ("blue", Ask({key}, of_job("two")).text("site.color"));
+    EXPECT_EQ(1, host.upcalls) << "kept for the second";
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("one")).status);
+    EXPECT_EQ(2, host.upcalls) << "and not for the first";
+}
+
 // rows: Q7
 // proves: PMIx_Query_info PMIX_QUERY_REFRESH_CACHE client
 TEST_F(QueryTest, ARefreshAsksAgainAndReplacesWhatWasKept) {
