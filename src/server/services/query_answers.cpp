@@ -11,6 +11,7 @@
 #include "common/values/array_value.h"
 #include "common/values/support.h"
 #include "server/base/process_use.h"
+#include "server/services/own_node.h"
 
 namespace pmix::server {
 namespace {
@@ -39,7 +40,7 @@ struct Question {
     bool of_other_node() const {
         std::string_view name;
         if (qualifiers.get(PMIX_HOSTNAME, &name) == PMIX_SUCCESS && !name.empty())
-            return name != known.registry.hostname();
+            return !is_own_node(known.registry, target.proc.nspace, name);
         return qualifiers.has(PMIX_NODEID);
     }
     // Are its processes of this node all that is asked about? Otherwise what is known here is a part, and no answer.

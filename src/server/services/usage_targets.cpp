@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/codec/pack.h"
+#include "server/services/own_node.h"
 
 namespace pmix::server {
 
@@ -115,7 +116,9 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
     for (const pmix_status_t rc : {procs.status(), pids.status(), nodes.status(), node_ids.status()})
         if (rc != PMIX_SUCCESS) return rc;
     const std::optional<uint32_t> own_id = node_id(viewer.proc.nspace);
-    const auto is_own_node = [&](const char* name) { return name != nullptr && hostname() == name; };
+    const auto is_own = [&](const char* name) {
+        return name != nullptr && is_own_node(registry_, viewer.proc.nspace, name);
+    };
     const auto place_node = [&](bool own) { (own ? scope.here : scope.elsewhere) = true; };
     for (const auto empty : {*procs && (*procs)->empty(), *pids && (*pids)->empty(), *nodes && (*nodes)->empty(),
                              *node_ids && (*node_ids)->empty()})
@@ -126,13 +129,13 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
         for (const pmix_node_pid_t& one : **pids) {
             if (one.pid <= 0) return PMIX_ERR_BAD_PARAM;
             const bool named = one.hostname != nullptr && one.hostname[0] != '\0';
-            const bool own = named ? is_own_node(one.hostname) : own_id == one.nodeid;
+            const bool own = named ? is_own(one.hostname) : own_id == one.nodeid;
             place_node(own);
             if (own) scope.pids.push_back(one.pid);
         }
     }
     if (*nodes)
-        for (const char* name : **nodes) place_node(is_own_node(name));
+        for (const char* name : **nodes) place_node(is_own(name));
     if (*node_ids)
         for (const uint32_t id : **node_ids) place_node(own_id == id);
     if (!*procs && !*pids) {
@@ -149,7 +152,7 @@ Result<UsageScope> UsageTargets::read_query(std::string_view key, const ProcId& 
     WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_HOSTNAME, &name));
     WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_NODEID, &id));
     const bool by_id = name.empty() && qualifiers.has(PMIX_NODEID);
-    if (!name.empty() && name != hostname()) return PMIX_ERR_NOT_FOUND;
+    if (!name.empty() && !is_own_node(registry_, proc.nspace, name)) return PMIX_ERR_NOT_FOUND;
     if (by_id && node_id(proc.nspace) != id) return PMIX_ERR_NOT_FOUND;
     const bool this_node = !name.empty() || by_id || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY);
     const bool of_node = key == PMIX_QUERY_NODE_RESOURCE_USAGE;

@@ -79,6 +79,12 @@ class ServerQueryTest : public ::testing::Test {
         }
         return {reply->header.status, results.infos.take()};
     }
+    static InfoList list_of_node(const char* name, const char* aliases) {
+        InfoList list;
+        list.append_string(PMIX_HOSTNAME, name);
+        list.append_string(PMIX_HOSTNAME_ALIASES, aliases);
+        return list;
+    }
     static InfoList of_rank(uint32_t rank) {
         InfoList list;
         const pmix_proc_t proc = ProcId("job", rank).to_c();
@@ -110,6 +116,28 @@ TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
     EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_MEMORY_USAGE}, host.keys);
     EXPECT_EQ(PMIX_SUCCESS, query(PMIX_QUERY_MEMORY_USAGE, "n0", true));
     EXPECT_TRUE(host.keys.empty());
+}
+
+// The host may call the node otherwise than it calls itself. rows: Q16 Q17 Q20
+TEST_F(ServerQueryTest, ThisNodeByAnAlias_IsAnsweredHere) {
+    InfoList here = list_of_node("n0", "alias0,other0"), far = list_of_node("n1", "alias1"), nodes;
+    nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(here))).value());
+    nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(far))).value());
+    ASSERT_EQ(PMIX_SUCCESS, server->add_job("job", 1, nodes));
+    for (const char* key : {PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE, PMIX_DAEMON_MEMORY, PMIX_SERVER_URI,
+                            PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE}) {
+        host.upcalls = 0;
+        for (const char* name : {"alias0", "other0"}) EXPECT_EQ(PMIX_SUCCESS, query(key, name)) << key << " " << name;
+        EXPECT_EQ(0, host.upcalls) << key;
+        for (const char* name : {"alias1", "n1", "nowhere"})
+            EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(key, name)) << key << " " << name;
+        EXPECT_EQ(3, host.upcalls) << key;
+    }
+    // Of a namespace that has no node of that name, as a tool's own.
+    InfoList of_nobody;
+    of_nobody.append_string(PMIX_NSPACE, "no.job");
+    of_nobody.append_string(PMIX_HOSTNAME, "alias0");
+    EXPECT_EQ(PMIX_SUCCESS, ask({PMIX_DAEMON_MEMORY}, std::move(of_nobody)).first);
 }
 
 // The job has two nodes, of which this is one. rows: Q17 Q20
