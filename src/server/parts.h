@@ -56,6 +56,9 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     void peer_admitted(const std::shared_ptr<Peer>& peer) override;
     void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) override;
     void peer_lost(Peer& peer) override;
+    void rank_begins(const Nspace& nspace, common::Rank rank) override {
+        observers.notify(&LifecycleObserver::member_begins, nspace, member_id(nspace.number, rank));
+    }
     void lost_before_admission(const common::ProcId& id) override;
     void connection_ended(Peer& peer);
     void peer_reads(Peer& peer) override {

@@ -14,10 +14,14 @@
 
 namespace pmix::server {
 
+struct Nspace;
+
 // What the listener and its connections tell the server.
 class PeerEvents {
   public:
     virtual void peer_admitted(const std::shared_ptr<Peer>& peer) = 0;
+    // This rank, of which an earlier process has ended, has another one. Before the registry counts it as connected.
+    virtual void rank_begins(const Nspace& nspace, common::Rank rank) = 0;
     virtual void peer_frame(Peer& peer, const common::FrameHeader& header, common::Bytes payload) = 0;
     virtual void peer_lost(Peer& peer) = 0;
     // The host took this rank as connected, but its connection had ended before that answer: there was never a peer.

@@ -313,6 +313,8 @@ void Listener::admit(const std::shared_ptr<IncomingPeer>& peer, Nspace& nspace, 
     segments_.add(*peer, nspace, mine.segments, descriptors);
     auto answer = peer->make_welcome(std::move(mine), client.token);
     if (!answer.ok()) return peer->close();
+    // One that has finalized and still runs comes back itself.
+    if (client.gone() && !client.may_return) events_.rank_begins(nspace, client.rank);
     registry_.set_state(nspace, client, Client::State::connected);
     ++client.connections;
     welcome(peer, *answer, descriptors);

@@ -31,6 +31,9 @@ class LifecycleObserver {
     virtual void clone_gone(const Peer&) {}
     // A process of this node has ended, or will not take part in anything any more (Registration::client_gone).
     virtual void member_gone(Nspace&, MemberId) {}
+    // A process connects under a rank of which an earlier one has ended. What that one had taken part in is not this
+    // one's. (Where the host has registered the rank anew, client_registered comes first.)
+    virtual void member_begins(const Nspace&, MemberId) {}
     // Ranks or maps of a namespace were registered, or have gone, perhaps with the namespace: the number of processes
     // that a set with this name means here may be another.
     virtual void members_changed(std::string_view /*nspace*/) {}

@@ -175,6 +175,34 @@ std::vector<Collective::Event> Collective::member_gone(MemberId member) {
     return events;
 }
 
+// Of each set, from the first round on that is neither complete nor broken. Those behind it may be: a member joins the
+// rounds in their order, so this one must not have joined a later one either.
+std::vector<Collective::RoundId> Collective::begins_anew(MemberId member) {
+    std::vector<RoundId> left, forgotten;
+    std::set<const Queue*> waiting;
+    for (const RoundId id : by_nspace_.of(view_.nspace_of(member))) {
+        Round* const round = find(id);
+        const Queue* const queue = &rounds_.find(id)->second->second;
+        if (!round->reported) waiting.insert(queue);
+        if (waiting.contains(queue) && find(*round, member) != nullptr) left.push_back(id);
+    }
+    forgotten.reserve(left.size());
+    // From here on nothing fails.
+    for (const RoundId id : left) {
+        Round* const round = find(id);
+        leave(*round, member);
+        if (round->ended || !round->joined.empty()) continue;
+        forgotten.push_back(id);
+        forget(id);
+    }
+    return forgotten;
+}
+
+void Collective::leave(Round& round, MemberId member) noexcept {
+    joined_whole(round.id, member);
+    std::erase_if(round.joined, [member](const Joined& joined) { return joined.member == member; });
+}
+
 std::vector<Collective::RoundId> Collective::partly_joined(MemberId member) const {
     const auto at = partial_.find(member);
     if (at == partial_.end()) return {};

@@ -12,6 +12,10 @@
 // that a late caller gets that round's status instead of being mixed into the next one. A round that all members have
 // joined is forgotten when it ends, and a signature without rounds leaves nothing behind.
 //
+// A member that joins and then ends has joined: the others need not fail for it. That changes when another process
+// takes its rank before the round is complete: it begins with the program's first call, so it is the one that the round
+// waits for, and what its predecessor has joined counts no longer.
+//
 // A process may have opened OpenShares::kMost rounds that are not over, and as many that have ended and stay: a further
 // call that would open one is refused, and of the ended ones the oldest is forgotten. An event about a namespace looks
 // only at rounds that name it.
@@ -73,6 +77,9 @@ class Collective {
 
     // A process has left. Rounds that it has not joined are broken.
     std::vector<Event> member_gone(MemberId member);
+    // Another process takes the place of one that has left. Open rounds that nobody else had joined: they are
+    // forgotten.
+    std::vector<RoundId> begins_anew(MemberId member);
     // Open rounds that the member has joined with some of its processes only, because it takes part with all of them.
     std::vector<RoundId> partly_joined(MemberId member) const;
     // One of several processes of a rank has ended that had joined this round, which waits for all of them.
@@ -133,6 +140,7 @@ class Collective {
     size_t whole(const Round& round) const noexcept;
     bool missing_someone_gone(const Signature& signature, const Round& round) const;
     State judge(const Signature& signature, Round& round);
+    void leave(Round& round, MemberId member) noexcept;
     void count_processes(Round& round);
     void joined_whole(RoundId id, MemberId member) noexcept;
     void end(Queues::iterator queue, Round& round, pmix_status_t status) noexcept;

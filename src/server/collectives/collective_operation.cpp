@@ -119,6 +119,21 @@ void CollectiveOperation::clone_gone(const Peer& peer) {
     run(collective_.recheck(ids));
 }
 
+// A round that only the earlier process had joined ends with nobody to answer, as if it had not been opened.
+void CollectiveOperation::member_begins(const Nspace&, MemberId member) {
+    for (const RoundId id : collective_.begins_anew(member))
+        if (const Round* const round = find(id); round != nullptr && !round->launched) rounds_.erase(id);
+}
+
+// A rank that has not connected since it was registered, and has joined something all the same, had a process before.
+// From now on its next one is waited for.
+void CollectiveOperation::client_registered(const common::ProcId& proc) {
+    const Nspace* const nspace = registry_.find(proc.nspace);
+    const Client* const client = nspace == nullptr ? nullptr : nspace->find_client(proc.rank);
+    if (client != nullptr && client->state == Client::State::registered)
+        member_begins(*nspace, member_id(nspace->number, proc.rank));
+}
+
 void CollectiveOperation::namespace_gone(Nspace& nspace) {
     constexpr pmix_status_t status = PMIX_ERR_NOT_FOUND;
     for (const RoundId id : collective_.nspace_ended(nspace.name, nspace.number, status)) finish(id, status);

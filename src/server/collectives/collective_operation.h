@@ -31,6 +31,8 @@ class CollectiveOperation : public CollectiveEngine {
 
     // LifecycleObserver
     void member_gone(Nspace&, MemberId member) override { run(collective_.member_gone(member)); }
+    void member_begins(const Nspace&, MemberId member) override;
+    void client_registered(const common::ProcId& proc) override;
     void members_changed(std::string_view nspace) override { run(collective_.recheck(nspace)); }
     void clone_gone(const Peer& peer) override;
     void namespace_gone(Nspace& nspace) override;

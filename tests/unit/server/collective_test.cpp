@@ -192,6 +192,73 @@ TEST(CollectiveTest, MemberGone_AfterItHasJoined_ChangesNothing) {
     EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
 }
 
+// Its place has been taken by another process, which is to join the round that the others wait in.
+TEST(CollectiveTest, BeginsAnew_OpenRoundsWaitForTheNewProcess) {
+    Table table;
+    Collective c(table);
+    const auto first = c.enter(kAll, caller(1)), second = c.enter(kAll, caller(1));
+    c.enter(kAll, caller(0));
+    table.left.insert(1);
+    EXPECT_TRUE(c.member_gone(caller(1)).empty());
+    EXPECT_EQ(std::vector<Collective::RoundId>{second.round}, c.begins_anew(caller(1))) << "nobody is in it any more";
+    EXPECT_FALSE(c.is_open(second.round));
+    EXPECT_EQ(1u, c.rounds());
+    table.left.clear();
+    EXPECT_EQ(State::waiting, c.enter(kAll, caller(2)).state);
+    const auto last = c.enter(kAll, caller(1));
+    EXPECT_EQ(State::complete, last.state);
+    EXPECT_EQ(first.round, last.round);
+    EXPECT_TRUE(c.begins_anew(caller(1)).empty()) << "of a complete round it is a member";
+    EXPECT_EQ(3u, c.joined(first.round).size());
+    c.end(first.round, PMIX_SUCCESS);
+    EXPECT_EQ(0u, c.signatures());
+}
+
+TEST(CollectiveTest, BeginsAnew_RoundsOfOtherSetsAndMembersStay) {
+    Table table;
+    Collective c(table);
+    c.enter(kAll, caller(0));
+    c.enter(list({0, 1}), caller(1));
+    c.enter(list({0, 2}), caller(2));
+    EXPECT_TRUE(c.begins_anew(caller(0)).size() == 1) << "the first";
+    EXPECT_EQ(2u, c.signatures());
+    EXPECT_EQ(State::complete, c.enter(list({0, 1}), caller(0)).state);
+    EXPECT_EQ(State::complete, c.enter(list({0, 2}), caller(0)).state);
+}
+
+// Behind a round that is open others have ended: by their own limits of time, or because of a death.
+TEST(CollectiveTest, BeginsAnew_LaterRoundsHaveEnded_NewProcessMeetsThemInTheirOrder) {
+    Table table;
+    Collective c(table);
+    const auto open = c.enter(kAll, caller(1)), ended = c.enter(kAll, caller(1));
+    c.enter(kAll, caller(0));
+    c.end(ended.round, PMIX_ERR_TIMEOUT);
+    EXPECT_TRUE(c.begins_anew(caller(1)).empty());
+    EXPECT_EQ(open.round, c.enter(kAll, caller(1)).round);
+    const auto late = c.enter(kAll, caller(1));
+    EXPECT_EQ(State::over, late.state);
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, late.status);
+    EXPECT_TRUE(c.enter(kAll, caller(1)).first) << "and then a new one";
+    EXPECT_EQ(State::complete, c.enter(kAll, caller(2)).state);
+}
+
+// One of its processes had joined a round that waits for all of them.
+TEST(CollectiveTest, BeginsAnew_AfterSomeOfItsProcessesHadJoined_AllAreCountedAnew) {
+    Table table;
+    table.local = {0, 1};
+    table.processes[caller(0)] = 2;
+    Collective c(table);
+    c.enter(kAll, caller(1));
+    const auto e = c.enter(kAll, caller(0), true);
+    ASSERT_EQ(1u, c.partly_joined(caller(0)).size());
+    c.begins_anew(caller(0));
+    EXPECT_TRUE(c.partly_joined(caller(0)).empty());
+    EXPECT_EQ(State::waiting, c.enter(kAll, caller(0), true).state);
+    const auto all = c.enter(kAll, caller(0), true);
+    EXPECT_EQ(State::complete, all.state);
+    EXPECT_EQ(e.round, all.round);
+}
+
 TEST(CollectiveTest, RoundThatStartsAfterADeathIsBrokenAtOnce) {
     Table table;
     table.left.insert(2);

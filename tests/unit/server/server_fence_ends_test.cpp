@@ -50,6 +50,69 @@ TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
 }
 
+// A process that had joined dies and another one takes its rank: by connecting, or after the host has registered it
+// anew.
+// The others meet that one. rows: F7
+TEST(ServerFenceTest, Fence_MemberIsRestartedAfterItHasJoined_WaitsForTheNewProcess) {
+    for (const bool registered_anew : {false, true}) {
+        FakeHost host;
+        auto module = host.module();
+        TestServer server(&module);
+        server.job("job", 1, 3);
+        FakeClient a(server, {"job", 0}), b(server, {"job", 1}), c(server, {"job", 2});
+        for (FakeClient* x : {&a, &b, &c}) ASSERT_EQ(PMIX_SUCCESS, x->hello());
+        a.put("k", "old");
+        a.start_fence({kJob});
+        const uint32_t fc = c.start_fence({kJob});
+        server.settle();
+        a.kill();
+        server.settle();
+        FakeClient again(server, {"job", 0});
+        uint32_t fb = 0;
+        if (registered_anew) {
+            server.on_loop([&] { server.setup().deregister_client({"job", 0}); });
+            server.add_client("job", 0);
+            fb = b.start_fence({kJob});
+            server.settle();
+        }
+        ASSERT_EQ(PMIX_SUCCESS, again.hello());
+        if (!registered_anew) fb = b.start_fence({kJob});
+        server.settle();
+        EXPECT_FALSE(b.take(fb)) << "the new process has not called";
+        again.put("k", "new");
+        const uint32_t fa = again.start_fence({kJob});
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(c, fc));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(again, fa));
+        EXPECT_EQ("new", b.read_text(0, "k"));
+        EXPECT_EQ(0u, server.parts().fence.open());
+    }
+}
+
+// It was alone there: nobody is waited for any more, and no other node is told of that round's limit of time. rows: F7
+TEST(ServerFenceTest, Fence_OnlyMemberThatHasJoinedIsRestarted_RoundBeginsAnew) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 2);
+    FakeClient a(server, {"job", 0}), b(server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    a.start_fence({kJob}, false, 600);
+    server.settle();
+    ASSERT_EQ(1u, server.parts().fence.open());
+    a.kill();
+    server.settle();
+    EXPECT_EQ(1u, server.parts().fence.open()) << "the others could do without it";
+    FakeClient again(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    EXPECT_EQ(0u, server.parts().fence.open());
+    const uint32_t fa = again.start_fence({kJob});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(again, fa));
+    EXPECT_EQ(1u, host.count("fence"));
+}
+
 // rows: F7 I12
 TEST(ServerFenceTest, Finalize_ThenHelloAgain_JoinsTheOpenFence) {
     FakeHost host;
