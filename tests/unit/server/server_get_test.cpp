@@ -47,7 +47,8 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
 TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     GetSetting s(1);
     TestServer& server = s.server;
-    server.job("other", 1, 2);
+    server.job("other", 1, 2, false);
+    server.add_client("other", 0);
     ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
     FakeClient c(server, {"other", 0}), d(server, {"other", 1});
     ASSERT_EQ(PMIX_SUCCESS, c.hello());
@@ -57,7 +58,8 @@ TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     server.settle();
     c.kill();
     server.settle();
-    EXPECT_FALSE(s.a.take(unlimited)) << "the other one has not even connected";
+    EXPECT_FALSE(s.a.take(unlimited)) << "the other one has not even been registered";
+    server.add_client("other", 1);
     ASSERT_EQ(PMIX_SUCCESS, d.hello());
     EXPECT_EQ(PMIX_SUCCESS, d.ask<Command::finalize>(common::FinalizeRequest{}));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
