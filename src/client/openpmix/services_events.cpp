@@ -140,9 +140,13 @@ void OpenPmixServices::notify_event(const FrameHeader& header, Bytes payload) {
     request.code.value = ours.status;
     request.range.value = ours.range;
     request.infos.infos = common::Infos::borrow(ours.infos.data(), ours.infos.size());
+    if (ours.range == PMIX_RANGE_RM) {
+        // For the manager and for nobody here. prterun 5.0.7 never answers it, and their own clients do not wait.
+        const pmix_status_t rc = exchange_.tell(request);
+        return rc == PMIX_SUCCESS ? exchange_.reply(header, rc, common::Nothing{}) : exchange_.refuse(header, rc);
+    }
     const pmix_status_t rc = exchange_.ask_for_status(header, request);
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
-    if (ours.range == PMIX_RANGE_RM) return;
     auto attributes = common::read_event_attributes(common::InfoView(ours.infos.data(), ours.infos.size()));
     if (ours.range == PMIX_RANGE_CUSTOM &&
         (!attributes || std::none_of(attributes->custom_range.begin(), attributes->custom_range.end(),

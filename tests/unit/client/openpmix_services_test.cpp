@@ -142,6 +142,25 @@ TEST_P(OpenPmixServices, Notify_RangeWithoutThisProcess_ReachesNoOwnHandler) {
     EXPECT_EQ(0u, count_of(-3002));
 }
 
+// There are managers that take such an event and do not answer.
+TEST_P(OpenPmixServices, Notify_ToTheManager_DoesNotWaitForIt) {
+    std::vector<pmix_status_t> taken;
+    server_->on(theirs::Command::notify, [&](uint32_t, common::Bytes payload) {
+        const auto request = server_->decoded<theirs::NotifyRequest>(payload);
+        EXPECT_EQ(PMIX_RANGE_RM, request.range.value);
+        taken.push_back(request.code.value);
+    });
+    init();
+    std::atomic<pmix_status_t> status{PMIX_ERROR};
+    const auto notified = [](pmix_status_t rc, void* cbdata) {
+        *static_cast<std::atomic<pmix_status_t>*>(cbdata) = rc;
+    };
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, notified, &status));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(PMIX_SUCCESS, status);
+    EXPECT_EQ(std::vector<pmix_status_t>{-3001}, taken);
+}
+
 // A handler that comes later is told of what was before; others are not told again.
 TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_IsKept) {
     init();
