@@ -67,9 +67,9 @@ void append_shared(InfoList& results, const common::Infos& infos) {
     if (!shared.empty()) append_array(results, PMIX_GROUP_INFO_ARRAY, std::move(shared));
 }
 
-bool covers(const common::ProcList& procs, const ProcId& source) noexcept {
+bool covers(const common::ProcList& procs, const ProcId& one) noexcept {
     return std::any_of(procs.begin(), procs.end(), [&](const ProcId& proc) {
-        return proc.nspace == source.nspace && (proc.rank == source.rank || proc.rank == PMIX_RANK_WILDCARD);
+        return proc.nspace == one.nspace && (proc.rank == one.rank || proc.rank == PMIX_RANK_WILDCARD);
     });
 }
 
@@ -292,6 +292,10 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
     theirs::GroupConstructRequest request;
     request.group = theirs::Text(ours.name);
     replace_groups(ours.procs);
+    // Such servers do not see to it. Without a list a leader adds this process; an inviter may construct for others.
+    const bool leads = common::InfoView(ours.directives.data(), ours.directives.size()).has(PMIX_GROUP_LEADER);
+    if (!leads && !ours.procs.empty() && !covers(ours.procs, self_))
+        return exchange_.refuse(header, PMIX_ERR_BAD_PARAM);
     request.procs.procs = ours.procs;
     if (exchange_.traits().connect_has_extras) {
         request.infos.infos = signed_by(self_, ours.infos);

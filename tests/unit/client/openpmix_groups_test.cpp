@@ -47,6 +47,23 @@ TEST_P(OpenPmixGroupCalls, Group_ConstructionGivenUp_CanBeEnded) {
     EXPECT_EQ(1, destructs);
 }
 
+// The server is not asked for a group of others. A process that names nobody is to be added by a leader.
+TEST_P(OpenPmixGroupCalls, Construct_WithoutTheCaller_IsRefused) {
+    int asked = 0;
+    server_->on(theirs::Command::group_construct, [&](uint32_t tag, common::Bytes) {
+        ++asked;
+        server_->send_status(tag, PMIX_ERR_NOT_SUPPORTED);
+    });
+    init();
+    const pmix_proc_t others[] = {proc(1), proc(0, "other"), proc(PMIX_RANK_WILDCARD, "other")};
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Group_construct("group", others, 3, nullptr, 0, &results, &n));
+    EXPECT_EQ(0, asked);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", nullptr, 0, nullptr, 0, &results, &n));
+    EXPECT_EQ(1, asked);
+}
+
 TEST_P(OpenPmixGroupCalls, Get_NamesOfGroups_AreNotFound) {
     init();
     pmix_value_t* value = nullptr;
