@@ -78,6 +78,7 @@ std::optional<Traits> traits_of(std::string_view text, std::string_view encoding
     t.topology_support = v < Version{7, 0, 0};
     t.reserved_at_once = v < Version{7, 0, 0};
     t.forms_invited = v >= Version{7, 0, 0};
+    t.keeps_own_events = v < Version{5, 0, 0};
     t.leaves_by_event = v >= Version{7, 0, 0};
     t.deletes_keys = v >= Version{7, 0, 0};
     t.takes_notices = v >= Version{7, 0, 0};

@@ -50,6 +50,7 @@ struct Traits {
     bool topology_support = true;      // has hwloc's bytes of support behind a topology's XML
     bool reserved_at_once = true;      // its own client asks for a reserved key with PMIX_IMMEDIATE
     bool forms_invited = false;        // forms the groups of processes that are invited
+    bool keeps_own_events = false;     // hands its process's events to handlers that are registered later by itself
     bool leaves_by_event = false;      // an event to the members is how a process leaves a group
     bool deletes_keys = false;         // takes deletions in a commit, and tells its clients of them
     bool takes_notices = false;        // of deleted keys, and of input that is to stop or may go on

@@ -108,7 +108,6 @@ class OpenPmixTranslator {
     struct Registration {
         std::set<pmix_status_t> codes;  // empty at first: a default handler
         bool is_default = false;
-        bool replays = false;  // has a code that this client had not registered before
     };
 
     // An event that waits for the answer of a registration.
@@ -180,6 +179,7 @@ class OpenPmixTranslator {
     void hold_event(common::Bytes payload);
     void send_held_events();
     void send_event(const common::EventNotify& event);
+    bool is_wanted(const common::EventNotify& event) const;
     void output(common::Bytes payload);
     void give_credit(uint64_t reference, uint64_t bytes);
     // The encoded calls behind a proc or a namespace's name, as a byte object's content.

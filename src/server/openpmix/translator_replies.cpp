@@ -374,17 +374,26 @@ void OpenPmixTranslator::send_held_events() {
     ends_.call_drained();
 }
 
-// A client hands an event to all its handlers of the code. One from the cache goes to a client that has had no handler
-// of the code before: the others have been told. Its own events it has handed to them, and keeps for later ones, by
-// itself.
+// A client hands an event to all its handlers of the code, and to those of all codes. One from the cache is therefore
+// sent only where no earlier registration is for the code, nor for all where this one is: what that was for has had the
+// event. Its own events a client hands out by itself; early releases keep them for later handlers as well.
+bool OpenPmixTranslator::is_wanted(const common::EventNotify& event) const {
+    const bool is_own = event.source == peer_.id();
+    const auto has_code = [&](const auto& entry) { return entry.second.codes.count(event.status) != 0; };
+    if (event.replay_for == 0) {
+        return !is_own && std::any_of(registrations_.begin(), registrations_.end(),
+                                      [&](const auto& entry) { return entry.second.is_default || has_code(entry); });
+    }
+    const auto asked = registrations_.find(event.replay_for - 1);
+    if ((is_own && traits_.keeps_own_events) || asked == registrations_.end()) return false;
+    const bool for_all = asked->second.is_default;
+    if (!for_all && !has_code(*asked)) return false;
+    return std::none_of(registrations_.begin(), asked,
+                        [&](const auto& entry) { return has_code(entry) || (for_all && entry.second.is_default); });
+}
+
 void OpenPmixTranslator::send_event(const common::EventNotify& event) {
-    if (event.source == peer_.id()) return;
-    const auto wants = [&](const auto& entry) {
-        const Registration& r = entry.second;
-        if (event.replay_for != 0 && (entry.first + 1 != event.replay_for || !r.replays)) return false;
-        return r.is_default || r.codes.count(event.status) != 0;
-    };
-    if (std::none_of(registrations_.begin(), registrations_.end(), wants)) return;
+    if (!is_wanted(event)) return;
     theirs::EventMessage message;
     message.code.value = event.status;
     message.source.id = event.source;

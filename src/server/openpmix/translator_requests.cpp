@@ -404,12 +404,6 @@ bool OpenPmixTranslator::register_events(uint32_t tag, Bytes payload) {
     Registration registration;
     registration.is_default = request.codes.codes.empty();
     registration.codes.insert(request.codes.codes.begin(), request.codes.codes.end());
-    const auto known = [&](pmix_status_t code) {
-        return std::any_of(registrations_.begin(), registrations_.end(),
-                           [&](const auto& r) { return r.second.codes.count(code) != 0; });
-    };
-    registration.replays =
-        registration.is_default || !std::all_of(registration.codes.begin(), registration.codes.end(), known);
     Pending pending;
     pending.command = theirs::Command::register_events;
     pending.reference = next_reference_++;

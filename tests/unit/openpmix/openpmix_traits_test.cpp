@@ -66,6 +66,8 @@ TEST(OpenPmixTraitsTest, Releases_AsEachWritesAndReads) {
     EXPECT_TRUE(of("7.0.0rc1").deletes_keys);
     EXPECT_FALSE(of("6.1.1rc2").forms_invited);
     EXPECT_TRUE(of("7.0.0rc1").forms_invited);
+    EXPECT_TRUE(of("4.2.2").keeps_own_events);
+    EXPECT_FALSE(of("5.0.7").keeps_own_events);
     EXPECT_FALSE(of("6.1.1rc2").leaves_by_event);
     EXPECT_TRUE(of("7.0.0rc1").leaves_by_event);
     EXPECT_TRUE(of("6.1.1rc2").reserved_at_once);

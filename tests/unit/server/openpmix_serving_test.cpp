@@ -272,6 +272,58 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
     EXPECT_TRUE(zero_->is_silent(100));
 }
 
+// Later releases hand it out once, and leave what is for later handlers to their server.
+TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsKeptForALaterRelease) {
+    OpenPmixClient later(uri_);
+    one_.reset();
+    later.request.version = "5.0.7";
+    ASSERT_TRUE(later.hello({"job", 1}));
+    openpmix::NotifyRequest notify;
+    notify.code.value = -3004;
+    notify.range.value = PMIX_RANGE_LOCAL;
+    ASSERT_EQ(PMIX_SUCCESS, later.status_of(notify));
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3004};
+    ASSERT_EQ(PMIX_SUCCESS, later.status_of(registration));
+    const auto event = later.receive<openpmix::EventMessage>(openpmix::kEventTag);
+    EXPECT_EQ(-3004, event.code.value);
+    EXPECT_EQ(ProcId("job", 1), event.source.id);
+    // What is new has its handlers there.
+    ASSERT_EQ(PMIX_SUCCESS, later.status_of(notify));
+    ASSERT_EQ(PMIX_SUCCESS, later.status_of(registration));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(later, "behind", 1));
+    EXPECT_TRUE(later.is_silent(100));
+}
+
+// A client hands what it is sent to all its handlers: none is to have an event twice.
+TEST_F(OpenPmixServingTest, Event_BeforeARegistrationForAll_IsTheirsThatNobodyHasHad) {
+    const auto notify = [&](pmix_status_t code) {
+        openpmix::NotifyRequest request;
+        request.code.value = code;
+        request.range.value = PMIX_RANGE_LOCAL;
+        ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(request));
+    };
+    const auto registers = [&](std::vector<pmix_status_t> codes) {
+        openpmix::RegisterEventsRequest request;
+        request.codes.codes = std::move(codes);
+        ASSERT_EQ(PMIX_SUCCESS, one_->status_of(request));
+    };
+    const auto next = [&] { return one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value; };
+    registers({-3005});
+    notify(-3005);
+    EXPECT_EQ(-3005, next());
+    notify(-3006);
+    notify(-3007);
+    // A code that is new, with one that is not.
+    registers({-3005, -3006});
+    EXPECT_EQ(-3006, next());
+    registers({});
+    EXPECT_EQ(-3007, next());
+    registers({});
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    EXPECT_TRUE(one_->is_silent(100));
+}
+
 TEST_F(OpenPmixServingTest, Resolve_PeersAndNodes_AreToldFromTheRegistry) {
     one_->traits = *openpmix::traits_of("5.0.7", "v41", openpmix::kNotDescribed);
     openpmix::ResolvePeersRequest peers;
