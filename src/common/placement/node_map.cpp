@@ -168,10 +168,12 @@ pmix_status_t reconcile(std::vector<std::string>& nodes, ProcMap& procs) {
     std::unordered_map<std::string_view, uint32_t> first_of;
     first_of.reserve(nodes.size());
     std::vector<uint32_t> becomes(nodes.size());
+    uint32_t distinct = 0;
     for (size_t i = 0; i < nodes.size(); ++i) {
-        becomes[i] = first_of.emplace(nodes[i], static_cast<uint32_t>(first_of.size())).first->second;
+        // Two nodes without a name are not known to be one.
+        becomes[i] = nodes[i].empty() ? distinct : first_of.emplace(nodes[i], distinct).first->second;
+        if (becomes[i] == distinct) ++distinct;
     }
-    const auto distinct = static_cast<uint32_t>(first_of.size());
     if (distinct == procs.nnodes()) return PMIX_SUCCESS;
     std::vector<uint32_t> node_of_rank(procs.rank_limit());
     for (Rank rank = 0; rank < procs.rank_limit(); ++rank) {

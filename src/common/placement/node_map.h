@@ -115,7 +115,8 @@ inline Result<ProcMap> parse_proc_map(std::string_view map) {
 }
 
 // Makes the two fit: a name that is listed twice becomes one node with the ranks of both, and empty nodes at the end of
-// the process map that have no name are dropped. PMIX_ERR_BAD_PARAM when the counts differ otherwise.
+// the process map that are not in the list are dropped. An empty name is a node that nobody has named, and each is
+// another one. PMIX_ERR_BAD_PARAM when the counts differ otherwise.
 pmix_status_t reconcile(std::vector<std::string>& nodes, ProcMap& procs);
 
 // The text that OpenPMIx 4, 5 and 6 read: "pmix[...]" where that is shorter, else "raw:...". Never NULs inside. The

@@ -32,6 +32,24 @@ bool make_token(common::Token& token) noexcept {
     return true;
 }
 
+// What a call leaves out is as the host said it before: a value that follows from several follows from the newest of
+// each.
+void complete(JobInfo& job, const Nspace& known) {
+    if (job.nlocalprocs <= 0) job.nlocalprocs = known.nlocalprocs;
+    if (!job.job_size) job.job_size = known.job_size;
+    if (!job.session_id) job.session_id = known.session;
+    for (const AppRef& before : known.apps) {
+        const auto now = std::find_if(job.apps.begin(), job.apps.end(),
+                                      [&](const AppRef& app) { return app.number == before.number; });
+        if (now == job.apps.end()) {
+            job.apps.push_back(before);
+            continue;
+        }
+        if (!now->size) now->size = before.size;
+        if (!now->leader) now->leader = before.leader;
+    }
+}
+
 }  // namespace
 
 pmix_status_t Registration::ensure_data(Nspace& nspace) {
@@ -45,12 +63,52 @@ void Registration::announce_locals(Nspace& nspace) {
     for (common::Rank rank : nspace.local_ranks()) nspace.data->add_local(rank);
 }
 
+// By its name; else where a process of ours is, there we are; else where it was before.
+uint32_t Registration::own_node_in(const Placed& placed, const Nspace& nspace) const noexcept {
+    const uint32_t named = find_own_node(placed, registry_.hostname());
+    if (named != kNoNode) return named;
+    for (const auto& [rank, client] : nspace.clients)
+        if (const uint32_t node = placed.procs.node_of(rank); node != kNoNode) return node;
+    if (nspace.own_node < nspace.placed.nodes.size()) {
+        const std::string& name = nspace.placed.nodes[nspace.own_node];
+        const auto at = std::find(placed.nodes.begin(), placed.nodes.end(), name);
+        if (!name.empty() && at != placed.nodes.end()) return static_cast<uint32_t>(at - placed.nodes.begin());
+    }
+    return placed.nodes.size() == 1 && nspace.nlocalprocs > 0 ? 0 : kNoNode;
+}
+
+// True: it was a node that nobody had named.
+bool Registration::name_own_node(Nspace& nspace) {
+    if (nspace.own_node == kNoNode || !nspace.placed.nodes[nspace.own_node].empty()) return false;
+    nspace.placed.nodes[nspace.own_node] = registry_.hostname();
+    return !registry_.hostname().empty();
+}
+
+// A process of ours has shown which node is this one: the job's data has its name from now on, and what is known by it.
+void Registration::own_node_found(Nspace& nspace) {
+    const bool named = name_own_node(nspace);
+    if (nspace.data == nullptr) return;
+    announce_locals(nspace);
+    if (!named) return;
+    JobInfo again;
+    again.nspace = nspace.name;
+    complete(again, nspace);
+    pmix_status_t rc = nspace.data->apply(std::move(again), nspace.placed, nspace.own_node);
+    for (const JobInfo& resources : resources_)
+        if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(facts_of(resources), nspace.placed);
+    registry_.written(nspace);
+    if (rc != PMIX_SUCCESS)
+        WIREUP_LOG(server, warn, "the name of this node is not in the data of \"%s\": %s", nspace.name.c_str(),
+                   common::log_status(rc));
+}
+
 pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
-    bool fresh = registry_.find(job.nspace) == nullptr;
-    if (Nspace* known = registry_.find(job.nspace)) known->is_remote = known->is_remote && !by_host;
-    Placed placed;
-    auto derived = derive_placement(job, registry_.hostname(), placed);
-    if (!derived.ok()) return derived.status();
+    Nspace* known = registry_.find(job.nspace);
+    const bool fresh = known == nullptr;
+    if (known != nullptr) known->is_remote = known->is_remote && !by_host;
+    if (known != nullptr) complete(job, *known);
+    auto placed = derive_placement(job, registry_.hostname(), fresh ? Placed() : known->placed);
+    if (!placed.ok()) return placed.status();
     const std::string job_name = job.nspace;
     Nspace& nspace = registry_.obtain(job_name);
     if (fresh) observers_.notify(&LifecycleObserver::namespace_new, job.nspace);
@@ -59,30 +117,24 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     if (job.user) nspace.owner = job.user;
     if (job.session_id) nspace.session = job.session_id;
     nspace.envars.append_all(job.envars.c_array(), job.envars.size());
-    // A later call with the same facts in part must not undo a better placement.
-    bool place = *derived && (!nspace.has_placement || job.has_nodes || job.has_procs);
-    if (place) {
-        nspace.placed = std::move(placed);
-        nspace.has_placement = true;
-        nspace.own_node = find_own_node(nspace.placed, registry_.hostname());
-        if (nspace.own_node == kNoNode && nspace.placed.has_procs && !nspace.clients.empty())
-            nspace.own_node = nspace.placed.procs.node_of(nspace.clients.begin()->first);
-        if (nspace.own_node == kNoNode && nspace.placed.nodes.size() == 1 && nspace.nlocalprocs > 0)
-            nspace.own_node = 0;
-    }
     pmix_status_t rc = PMIX_SUCCESS;
+    nspace.apps = job.apps;
+    nspace.own_node = own_node_in(*placed, nspace);
+    nspace.placed = std::move(placed).value();
+    nspace.has_placement = !nspace.placed.nodes.empty();
+    name_own_node(nspace);
     if (!job.nodata) {
         rc = ensure_data(nspace);
         if (rc == PMIX_SUCCESS) {
             announce_locals(nspace);
-            rc = nspace.data->apply(std::move(job), place ? &nspace.placed : nullptr, nspace.own_node, nspace.placed);
+            rc = nspace.data->apply(std::move(job), nspace.placed, nspace.own_node);
             registry_.written(nspace);
         }
         for (const JobInfo& resources : resources_)
-            if (rc == PMIX_SUCCESS) rc = nspace.data->apply_resources(resources, nspace.placed);
+            if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(facts_of(resources), nspace.placed);
         if (const auto session = sessions_.find(nspace.session.value_or(kNoSession));
             rc == PMIX_SUCCESS && session != sessions_.end())
-            rc = nspace.data->apply_resources(session->second, nspace.placed);
+            rc = nspace.data->apply_shared(facts_of(session->second), nspace.placed);
         if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
     }
     if (rc != PMIX_SUCCESS) {
@@ -170,7 +222,7 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
     if (nspace.own_node == kNoNode && nspace.placed.has_procs) {
         // No name of a node was this one's; where a process of ours is, there we are.
         nspace.own_node = nspace.placed.procs.node_of(proc.rank);
-        if (nspace.own_node != kNoNode && nspace.data != nullptr) announce_locals(nspace);
+        if (nspace.own_node != kNoNode) own_node_found(nspace);
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
     set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
@@ -202,7 +254,7 @@ pmix_status_t Registration::register_resources(JobInfo&& resources) {
     resources_.push_back(std::move(resources));
     for (auto& [name, nspace] : registry_.nspaces()) {
         if (nspace->data == nullptr) continue;
-        pmix_status_t rc = nspace->data->apply_resources(resources_.back(), nspace->placed);
+        pmix_status_t rc = nspace->data->apply_shared(facts_of(resources_.back()), nspace->placed);
         if (rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
@@ -227,7 +279,7 @@ pmix_status_t Registration::register_session(uint32_t id, JobInfo&& session) {
     if (!fresh) return PMIX_SUCCESS;
     for (auto& [name, nspace] : registry_.nspaces()) {
         if (nspace->data == nullptr || nspace->session != id) continue;
-        const pmix_status_t rc = nspace->data->apply_resources(known->second, nspace->placed);
+        const pmix_status_t rc = nspace->data->apply_shared(facts_of(known->second), nspace->placed);
         if (rc != PMIX_SUCCESS) return rc;
         registry_.written(*nspace);
     }

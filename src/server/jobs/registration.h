@@ -58,6 +58,9 @@ class Registration final : public LifecycleObserver {
   private:
     pmix_status_t ensure_data(Nspace& nspace);
     void announce_locals(Nspace& nspace);
+    uint32_t own_node_in(const Placed& placed, const Nspace& nspace) const noexcept;
+    bool name_own_node(Nspace& nspace);
+    void own_node_found(Nspace& nspace);
     void set_environment(const Nspace& nspace, const Client& client,
                          const std::shared_ptr<const LaunchEnv::Edits>& edits);
     void set_environments(const Nspace& nspace);

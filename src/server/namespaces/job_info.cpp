@@ -425,6 +425,16 @@ void JobInfo::add(Owner owner, std::string_view key, Bytes value) {
     items.push_back(item);
 }
 
+std::vector<Fact> facts_of(const JobInfo& said) {
+    std::vector<Fact> facts;
+    facts.reserve(said.items.size());
+    for (const JobInfo::Item& item : said.items) {
+        const NodeRef* node = item.owner.kind == OwnerKind::node ? &said.nodes_named[item.owner.index] : nullptr;
+        facts.push_back({item.owner, node, said.key_of(item), said.value_of(item)});
+    }
+    return facts;
+}
+
 Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_info_t* infos, size_t n) {
     if (infos == nullptr) n = 0;
     JobInfo setup;

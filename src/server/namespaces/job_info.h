@@ -13,6 +13,7 @@
 #include <pmix_common.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -84,6 +85,15 @@ struct JobInfo {
     void add(dstore::Owner owner, std::string_view key, common::Bytes value);
 };
 
+// One of them, borrowed. node: of Owner::node.
+struct Fact {
+    dstore::Owner owner;
+    const NodeRef* node = nullptr;
+    std::string_view key;
+    common::Bytes value;
+};
+std::vector<Fact> facts_of(const JobInfo& said);
+
 common::Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_info_t* infos, size_t n);
 
 // The same arrays as PMIx_server_register_resources takes them: what is said there holds for every job.
@@ -101,23 +111,33 @@ pmix_status_t check_variable(const pmix_info_t& info) noexcept;
 // Keys that belong to a node, to a session or to an app even when a host gives them flat, beside the job's own keys.
 dstore::OwnerKind natural_owner(std::string_view key) noexcept;
 
-// What hosts leave out and clients expect, computed from what they said. `hostname` is this server's.
-//
-// Placement: from the maps; else from node arrays with their peers; else from proc arrays with node ids or hostnames;
-// else one node, when all ranks of the job are said to be local. False: nothing to derive it from.
+// Where the processes of a job run.
 struct Placed {
-    std::vector<std::string> nodes;
+    std::vector<std::string> nodes;  // an empty name: nobody has named it
     std::vector<uint32_t> node_ids;  // empty: as listed
     std::vector<std::pair<uint32_t, std::string>> aliases;
     std::vector<dstore::AppRange> apps;
     common::ProcMap procs;
     bool has_procs = false;
+    bool guessed = false;     // all on one node, because nothing says otherwise
+    bool partial = false;     // procs has the ranks of some nodes only
+    bool more_nodes = false;  // than are listed
+    // As the host said it, and all of it.
+    bool is_firm() const noexcept { return has_procs && !guessed && !partial; }
 };
-common::Result<bool> derive_placement(const JobInfo& setup, std::string_view hostname, Placed& placed);
+// `hostname` is this server's. before: what was derived from earlier calls for this job, which has what this call
+// leaves out. What can be concluded from one map alone, or from no map, never undoes what both said.
+common::Result<Placed> derive_placement(const JobInfo& setup, std::string_view hostname, const Placed& before);
 // The place of this server's node in the list: by name, by alias, by the name up to the first dot; kNoNode if unknown.
 uint32_t find_own_node(const Placed& placed, std::string_view hostname) noexcept;
-// Job keys that follow from the placement, where the host said nothing itself; with `columns` also the facts of every
-// rank and node. Those are functions of the placement, so they are declared once and follow it when it changes.
-void derive_values(JobInfo& setup, const Placed& placed, dstore::ColumnBuilder& nodes_known, bool columns);
+
+// What hosts leave out and clients expect: job keys that follow from the size and the placement. said: whether the host
+// provided the value in an earlier call; those of this call are in `setup`.
+void derive_values(JobInfo& setup, const Placed& placed,
+                   const std::function<bool(dstore::Owner, std::string_view)>& said);
+// The facts of every node, and of every rank. They are functions of the placement, so they are declared once and follow
+// it when it changes.
+void declare_nodes(dstore::ColumnBuilder& nodes);
+void declare_ranks(const Placed& placed, dstore::ColumnBuilder& nodes, dstore::ColumnBuilder& procs);
 
 }  // namespace pmix::server

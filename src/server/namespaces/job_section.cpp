@@ -68,10 +68,11 @@ Result<InfoList> job_facts(const Nspace& nspace) {
     });
     if (rc == PMIX_SUCCESS && !infos.find(PMIX_JOB_SIZE) && nspace.size_known())
         rc = infos.append_number<uint32_t>(PMIX_JOB_SIZE, nspace.size(), PMIX_UINT32);
-    if (rc == PMIX_SUCCESS && nspace.placed.has_procs)
-        rc = infos.append_string(PMIX_NODE_MAP, node_text(nspace.placed));
-    if (rc == PMIX_SUCCESS && nspace.placed.has_procs)
-        rc = infos.append_string(PMIX_PROC_MAP, proc_text(nspace.placed));
+    const auto& nodes = nspace.placed.nodes;
+    const bool named = std::none_of(nodes.begin(), nodes.end(), [](const auto& name) { return name.empty(); });
+    const bool placed = nspace.placed.has_procs && !nspace.placed.partial;
+    if (rc == PMIX_SUCCESS && placed && named) rc = infos.append_string(PMIX_NODE_MAP, node_text(nspace.placed));
+    if (rc == PMIX_SUCCESS && placed) rc = infos.append_string(PMIX_PROC_MAP, proc_text(nspace.placed));
     if (rc != PMIX_SUCCESS) return rc;
     return infos;
 }

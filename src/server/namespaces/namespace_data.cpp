@@ -53,70 +53,78 @@ uint32_t place_of(const NodeRef& node, const Placed& current) noexcept {
 struct Placing {
     Owner owner;
     Record record;
+    ValueSource source;
 };
 
 // One put per owner: what is published together is found together.
-pmix_status_t put_sorted(dstore::Writer& writer, std::vector<Placing>& items) {
+pmix_status_t put_sorted(dstore::Writer& writer, ValueSources& sources, std::vector<Placing>& items) {
     std::stable_sort(items.begin(), items.end(), [](const Placing& a, const Placing& b) {
         return a.owner.kind != b.owner.kind ? a.owner.kind < b.owner.kind : a.owner.index < b.owner.index;
     });
     std::vector<Record> records;
     for (size_t i = 0; i < items.size();) {
         Owner owner = items[i].owner;
+        const size_t first = i;
         records.clear();
         for (; i < items.size() && items[i].owner == owner; ++i) records.push_back(items[i].record);
         pmix_status_t rc = writer.put(owner, records);
         if (rc != PMIX_SUCCESS) return rc;
+        for (size_t k = first; k < i; ++k) sources.set(owner, items[k].record.key, items[k].source);
     }
     return PMIX_SUCCESS;
 }
 
 }  // namespace
 
-pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current) {
+pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed& placed, uint32_t own_node) {
     ++described_;
     dstore::ColumnBuilder nodes_known(OwnerKind::node);
-    size_t said = setup.items.size();
-    if (placed != nullptr) {
+    if (!placed.nodes.empty()) {
         dstore::Placement placement;
-        placement.procs = placed->has_procs ? &placed->procs : nullptr;
-        placement.nodes = placed->nodes;
-        placement.node_ids = placed->node_ids;
+        placement.procs = placed.has_procs ? &placed.procs : nullptr;
+        placement.nodes = placed.nodes;
+        placement.node_ids = placed.node_ids;
         std::vector<dstore::NodeAlias> aliases;
-        for (const auto& [place, alias] : placed->aliases) aliases.push_back({place, alias});
+        for (const auto& [place, alias] : placed.aliases) aliases.push_back({place, alias});
         placement.aliases = aliases;
-        placement.apps = placed->apps;
+        placement.apps = placed.apps;
         pmix_status_t rc = writer_->set_placement(placement);
         if (rc != PMIX_SUCCESS) return rc;
-        derive_values(setup, *placed, nodes_known, !columns_declared_);
-        columns_declared_ = columns_declared_ || placed->has_procs;
-    } else {
-        derive_values(setup, Placed(), nodes_known, false);
+        if (!nodes_declared_) declare_nodes(nodes_known);
+        if (!ranks_declared_ && placed.has_procs) declare_ranks(placed, nodes_known, setup.procs_known);
     }
+    const size_t said = setup.items.size();
+    derive_values(setup, placed, [this](Owner owner, std::string_view key) { return said_before(owner, key); });
 
     std::vector<Placing> items;
     items.reserve(setup.items.size());
-    Found found;
     for (size_t i = 0; i < setup.items.size(); ++i) {
         const JobInfo::Item& item = setup.items[i];
         Owner owner = item.owner;
         std::string_view key = setup.key_of(item);
-        // A derived value never replaces one that the host gave in an earlier call.
-        if (i >= said && reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
         Record record{key, setup.value_of(item), PMIX_GLOBAL};
         if (owner.kind == OwnerKind::node) {
-            uint32_t place = place_of(setup.nodes_named[owner.index], current);
+            uint32_t place = place_of(setup.nodes_named[owner.index], placed);
             if (place == kNoNode) continue;
             owner.index = place;
         } else if (owner.kind == OwnerKind::job && own_node != kNoNode && natural_owner(key) == OwnerKind::node) {
-            items.push_back({Owner::node(own_node), record});
+            items.push_back({Owner::node(own_node), record, ValueSource::host});
         }
-        items.push_back({owner, record});
+        items.push_back({owner, record, i < said ? ValueSource::host : ValueSource::derived});
     }
-    pmix_status_t rc = put_sorted(*writer_, items);
+    pmix_status_t rc = put_sorted(*writer_, sources_, items);
     if (rc == PMIX_SUCCESS && !setup.procs_known.empty()) rc = writer_->add_columns(std::move(setup.procs_known));
     if (rc == PMIX_SUCCESS && !nodes_known.empty()) rc = writer_->add_columns(std::move(nodes_known));
+    if (rc != PMIX_SUCCESS || placed.nodes.empty()) return rc;
+    nodes_declared_ = true;
+    ranks_declared_ = ranks_declared_ || placed.has_procs;
     return rc;
+}
+
+// The host itself, not this server for want of better.
+bool NamespaceData::said_before(Owner owner, std::string_view key) const {
+    Found found;
+    return sources_.of(owner, key) != ValueSource::derived && reader().find(owner, Key(key), found) == PMIX_SUCCESS;
 }
 
 pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Bytes encoded) {
@@ -125,22 +133,20 @@ pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Byte
     return writer_->put(Owner::proc_info(rank), {&record, 1});
 }
 
-pmix_status_t NamespaceData::apply_resources(const JobInfo& resources, const Placed& current) {
+pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const Placed& current) {
     ++described_;
     std::vector<Placing> items;
-    Found found;
-    for (const JobInfo::Item& item : resources.items) {
-        Owner owner = item.owner;
-        std::string_view key = resources.key_of(item);
+    for (const Fact& fact : facts) {
+        Owner owner = fact.owner;
         if (owner.kind == OwnerKind::node) {
-            uint32_t place = place_of(resources.nodes_named[owner.index], current);
+            uint32_t place = place_of(*fact.node, current);
             if (place == kNoNode) continue;
             owner.index = place;
         }
-        if (reader().find(owner, Key(key), found) == PMIX_SUCCESS) continue;
-        items.push_back({owner, {key, resources.value_of(item), PMIX_GLOBAL}});
+        if (said_before(owner, fact.key)) continue;
+        items.push_back({owner, {fact.key, fact.value, PMIX_GLOBAL}, ValueSource::host});
     }
-    return put_sorted(*writer_, items);
+    return put_sorted(*writer_, sources_, items);
 }
 
 Result<uint64_t> NamespaceData::commit(Rank rank, const std::vector<common::CommitEntry>& entries) {

@@ -19,6 +19,7 @@
 #include "dstore/writer.h"
 #include "server/namespaces/job_info.h"
 #include "server/namespaces/modex_blob.h"
+#include "server/namespaces/value_sources.h"
 
 namespace pmix::server {
 
@@ -30,11 +31,12 @@ class NamespaceData {
     // instance: the number of its segment, which renew() changes. Clients know segments by it.
     static common::Result<std::unique_ptr<NamespaceData>> create(uint32_t job_size, uint64_t origin, uint32_t instance);
 
-    // Puts data provided by the host into the store. `placed`: the placement that goes with it; null keeps the present
-    // one. own_node: the node that node keys outside of a node array belong to. apply_resources: what
-    // PMIx_server_register_resources gave; what was registered for this namespace itself takes precedence.
-    pmix_status_t apply(JobInfo&& setup, const Placed* placed, uint32_t own_node, const Placed& current);
-    pmix_status_t apply_resources(const JobInfo& resources, const Placed& current);
+    // Puts data provided by the host into the store, with its placement and what follows from both. own_node: the node
+    // that node keys outside of a node array belong to.
+    pmix_status_t apply(JobInfo&& setup, const Placed& placed, uint32_t own_node);
+    // What the host said for several jobs, of resources or of its session. What was registered for this namespace
+    // itself takes precedence.
+    pmix_status_t apply_shared(const std::vector<Fact>& facts, const Placed& current);
 
     // What the server itself states of one process, and of many at once: encoded values, which replace earlier ones.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
@@ -80,10 +82,12 @@ class NamespaceData {
   private:
     NamespaceData(std::unique_ptr<dstore::Writer> writer, uint32_t instance) noexcept
         : writer_(std::move(writer)), instance_(instance) {}
+    bool said_before(dstore::Owner owner, std::string_view key) const;
     std::unique_ptr<dstore::Writer> writer_;
     uint32_t instance_;
     uint64_t described_ = 1;
-    bool columns_declared_ = false;  // what follows from the placement; once
+    ValueSources sources_;
+    bool nodes_declared_ = false, ranks_declared_ = false;  // what follows from the placement; once
 };
 
 // For a server that has the namespace's data from here: the user that the namespace belongs to, if that is known.

@@ -29,7 +29,7 @@ bool Nspace::has_left(Rank rank) const noexcept {
 
 bool Nspace::has_rank(Rank rank) const noexcept {
     if (clients.count(rank) != 0) return true;
-    if (placed.has_procs) return placed.procs.node_of(rank) != kNoNode;
+    if (placed.has_procs && !placed.partial) return placed.procs.node_of(rank) != kNoNode;
     return job_size && rank < *job_size;
 }
 

@@ -77,6 +77,7 @@ struct Nspace {
     std::optional<uint32_t> owner;  // whose processes these are
     std::optional<uint32_t> session;
     std::set<uint32_t> readers;  // used while the owner is unknown: users for which the host has fetched its data
+    std::vector<AppRef> apps;    // as far as the host has described them
     Placed placed;
     bool has_placement = false;
     uint32_t own_node = common::kNoNode;

@@ -304,6 +304,12 @@ TEST(ProcMap, ReconcileMakesNamesAndNodesFit) {
     EXPECT_EQ((NameList{"a", "b", "c"}), names);
     EXPECT_EQ((Nodes{{0, 2}, {1}, {3}}), nodes_of(map));
 
+    names = {"", "a", "", "a"};
+    map = *parse_proc_map("0;1;2;3");
+    EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
+    EXPECT_EQ((NameList{"", "a", ""}), names) << "nodes without names are several";
+    EXPECT_EQ((Nodes{{0}, {1, 3}, {2}}), nodes_of(map));
+
     names = {"a", "b"};
     map = *parse_proc_map("0;1;;");
     EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));

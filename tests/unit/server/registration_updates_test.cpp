@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a host says in several calls, or in part: where processes are, what follows from it, and what stays.
+#include "unit/server/registration_setting.h"
+
+namespace registration_updates_test {
+
+using namespace pmix;
+using namespace pmix::test;
+using namespace pmix::test::registration;
+using Ranks = std::vector<common::Rank>;
+
+namespace {
+
+struct Setting {
+    FakeHost host;
+    pmix_server_module_t module = host.module();
+    TestServer server{&module};
+    server::Nspace& nspace(const char* name = "job") { return *server.parts().registry.find(name); }
+};
+
+common::Value node(const char* name, const char* peers = nullptr, const char* own = nullptr) {
+    InfoList list = list_of({{PMIX_HOSTNAME, text(name)}});
+    if (peers != nullptr) list.append_string(PMIX_LOCAL_PEERS, peers);
+    if (own != nullptr) list.append_string("site.k", own);
+    return array(list);
+}
+
+}  // namespace
+
+// Nodes without names are several nodes. rows: V6
+TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS,
+              s.server.add_job("job", 2, list_of({{PMIX_PROC_MAP, text("1,3;0,2")}, {PMIX_JOB_SIZE, u32(4)}})));
+    EXPECT_EQ(common::kNoNode, s.nspace().own_node);
+    EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_NODE_LIST).status);
+    s.server.add_client("job", 0);
+    EXPECT_EQ((Ranks{0, 2}), s.nspace().local_ranks()) << "where a process of ours is, there we are";
+    EXPECT_EQ("0,2", read(s.server, "job", Owner::node(1), PMIX_LOCAL_PEERS).string());
+    EXPECT_EQ("n0", read(s.server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ(1u, s.nspace().data->reader().node_by_name("n0").value_or(9));
+    EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_FALSE(s.nspace().is_local(1));
+    // The names follow, in the order of the map.
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("far,n0")}})));
+    EXPECT_EQ("far", read(s.server, "job", Owner::proc(3), PMIX_HOSTNAME).string());
+    EXPECT_EQ("far,n0", read(s.server, "job", Owner::job(), PMIX_NODE_LIST).string());
+    EXPECT_EQ((Ranks{0, 2}), s.nspace().local_ranks());
+}
+
+// rows: V6
+TEST(RegistrationUpdatesTest, ProcMapWithNodeArrays_TheyNameTheNodes) {
+    Setting s;
+    const auto add = [&](const char* nspace, std::initializer_list<const char*> names, bool peers) {
+        InfoList list = list_of({{PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
+        for (const char* name : names)
+            list.append(PMIX_NODE_INFO_ARRAY, node(name, !peers ? nullptr : name[1] == '0' ? "0,2" : "1,3"));
+        return s.server.add_job(nspace, 2, list);
+    };
+    ASSERT_EQ(PMIX_SUCCESS, add("one", {"n0"}, true));
+    EXPECT_EQ((Ranks{0, 2}), s.nspace("one").local_ranks());
+    EXPECT_EQ("n0", read(s.server, "one", Owner::proc(2), PMIX_HOSTNAME).string());
+    ASSERT_EQ(PMIX_SUCCESS, add("unknown", {"n0"}, false));
+    EXPECT_TRUE(s.nspace("unknown").local_ranks().empty()) << "nothing says which of the two it is";
+    s.server.add_client("unknown", 1);
+    EXPECT_EQ((Ranks{1, 3}), s.nspace("unknown").local_ranks());
+    ASSERT_EQ(PMIX_SUCCESS, add("peers", {"n1", "n0"}, true));
+    EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks()) << "by their ranks";
+    ASSERT_EQ(PMIX_SUCCESS, add("order", {"n1", "n0"}, false));
+    EXPECT_EQ((Ranks{1, 3}), s.nspace("order").local_ranks()) << "in their order";
+}
+
+// rows: V6
+TEST(RegistrationUpdatesTest, ArrayOfThisNodeAlone_IsNotAllOfTheJob) {
+    Setting s;
+    const auto add = [&](const char* nspace, int here, common::Value array) {
+        InfoList list = list_of({{PMIX_JOB_SIZE, u32(4)}});
+        list.append(PMIX_NODE_INFO_ARRAY, std::move(array));
+        EXPECT_EQ(PMIX_SUCCESS, s.server.add_job(nspace, here, list));
+    };
+    add("peers", 0, node("n0", "0,2"));
+    EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks());
+    EXPECT_EQ("0,2", read(s.server, "peers", Owner::node(0), PMIX_LOCAL_PEERS).string());
+    EXPECT_EQ("n0", read(s.server, "peers", Owner::proc(2), PMIX_HOSTNAME).string());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::proc(1), PMIX_HOSTNAME).status);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::job(), PMIX_NUM_NODES).status);
+    EXPECT_TRUE(s.nspace("peers").has_rank(3));
+    EXPECT_FALSE(s.nspace("peers").has_rank(4));
+    EXPECT_FALSE(s.nspace("peers").all_local());
+    // The others follow.
+    InfoList rest = list_of({{PMIX_NODE_INFO_ARRAY, node("n1", "1,3")}});
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("peers", 0, rest));
+    EXPECT_EQ("n1", read(s.server, "peers", Owner::proc(1), PMIX_HOSTNAME).string());
+    EXPECT_EQ(2, read(s.server, "peers", Owner::job(), PMIX_NUM_NODES).number());
+    EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks());
+
+    add("number", 2, node("n0"));
+    EXPECT_TRUE(s.nspace("number").local_ranks().empty());
+    EXPECT_EQ(2u, s.nspace("number").local_count());
+    EXPECT_FALSE(s.nspace("number").all_local());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "number", Owner::job(), PMIX_NUM_NODES).status);
+    add("all", 4, node("n0"));
+    EXPECT_EQ((Ranks{0, 1, 2, 3}), s.nspace("all").local_ranks());
+    add("unsaid", 0, node("n0"));
+    EXPECT_EQ((Ranks{0, 1, 2, 3}), s.nspace("unsaid").local_ranks());
+}
+
+// rows: V5
+TEST(RegistrationUpdatesTest, OneMap_IsReadWithWhatWasKnown) {
+    Setting s;
+    s.server.job("job", 2, 2, false);
+    InfoList about =
+        list_of({{PMIX_HOSTNAME, text("n1")}, {PMIX_NODEID, u32(7)}, {PMIX_HOSTNAME_ALIASES, text("uno")}});
+    const auto add = [&](const char* key, const char* map) {
+        InfoList list = list_of({{key, text(map)}});
+        list.append(PMIX_NODE_INFO_ARRAY, array(about));
+        EXPECT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list)) << map;
+    };
+    const auto expect = [&](const char* peers, const char* of_2, const char* nodes) {
+        EXPECT_EQ(peers, read(s.server, "job", Owner::node(s.nspace().own_node), PMIX_LOCAL_PEERS).string());
+        EXPECT_EQ(of_2, read(s.server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
+        EXPECT_EQ(nodes, read(s.server, "job", Owner::job(), PMIX_NODE_LIST).string());
+        EXPECT_EQ(
+            7,
+            read(s.server, "job", Owner::node(server::find_own_node(s.nspace().placed, "uno")), PMIX_NODEID).number());
+        EXPECT_EQ(2u, s.nspace().local_ranks().size());
+    };
+    add(PMIX_NODE_MAP, "n0,n1");
+    expect("0,1", "n1", "n0,n1");
+    add(PMIX_PROC_MAP, "0,2;1,3");
+    expect("0,2", "n0", "n0,n1");
+    add(PMIX_NODE_MAP, "n1,n2,n0");
+    expect("0,2", "n0", "n1,n2,n0");
+    add(PMIX_NODE_MAP, "other,n0");
+    expect("0,2", "n0", "n1,n2,n0");
+    add(PMIX_PROC_MAP, "0;1");
+    expect("0,2", "n0", "n1,n2,n0");
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+              s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0;1;2;3")}})));
+    expect("0,2", "n0", "n1,n2,n0");
+}
+
+// What was taken for one node because of the number of its processes is not, once there are more. rows: V5
+TEST(RegistrationUpdatesTest, GuessedPlacement_FollowsTheNumbers) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
+    EXPECT_EQ((Ranks{0, 1}), s.nspace().local_ranks());
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
+    EXPECT_EQ((Ranks{0, 1, 2}), s.nspace().local_ranks());
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{"later", u32(1)}})));
+    EXPECT_EQ((Ranks{0, 1, 2}), s.nspace().local_ranks());
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{PMIX_JOB_SIZE, u32(5)}})));
+    EXPECT_TRUE(s.nspace().local_ranks().empty());
+    EXPECT_EQ(3u, s.nspace().local_count());
+    EXPECT_TRUE(s.nspace().has_rank(4));
+}
+
+// rows: V5
+TEST(RegistrationUpdatesTest, DerivedValues_FollowAndGivenOnesStay) {
+    Setting s;
+    InfoList app = list_of({{PMIX_APPNUM, u32(1)}, {PMIX_APPLDR, rank(1)}, {PMIX_APP_SIZE, u32(1)}});
+    InfoList app0 = list_of({{PMIX_APPNUM, u32(0)}, {PMIX_APP_SIZE, u32(1)}});
+    const auto grow = [&](const char* nspace, uint32_t size, const char* map, const InfoList& more) {
+        InfoList list = list_of({{PMIX_JOB_SIZE, u32(size)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text(map)}});
+        list.append_all(more.c_array(), more.size());
+        ASSERT_EQ(PMIX_SUCCESS, s.server.add_job(nspace, static_cast<int>(size), list));
+    };
+    const auto number = [&](const char* nspace, Owner owner, const char* key) {
+        return read(s.server, nspace, owner, key).number();
+    };
+    grow("job", 2, "0,1", {});
+    grow("job", 4, "0-3", {});
+    EXPECT_EQ(4, number("job", Owner::job(), PMIX_UNIV_SIZE));
+    EXPECT_EQ(4, number("job", Owner::session(0), PMIX_UNIV_SIZE));
+    EXPECT_EQ(4, number("job", Owner::app(0), PMIX_APP_SIZE));
+    EXPECT_EQ(4, number("job", Owner::job(), PMIX_JOB_SIZE));
+    // The host's own word is not derived again; after it, neither is what was derived before it.
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 4, list_of({{PMIX_UNIV_SIZE, u32(64)}})));
+    grow("job", 5, "0-4", {});
+    EXPECT_EQ(64, number("job", Owner::job(), PMIX_UNIV_SIZE));
+    EXPECT_EQ(64, number("job", Owner::session(0), PMIX_UNIV_SIZE));
+    EXPECT_EQ(5, number("job", Owner::app(0), PMIX_APP_SIZE));
+    // Applications that this call does not describe are still there.
+    grow("apps", 2, "0,1", list_of({{PMIX_APP_INFO_ARRAY, array(app0)}, {PMIX_APP_INFO_ARRAY, array(app)}}));
+    grow("apps", 2, "0,1", {});
+    EXPECT_EQ(2, number("apps", Owner::job(), PMIX_JOB_NUM_APPS));
+    EXPECT_EQ(1, number("apps", Owner::proc(1), PMIX_APPNUM));
+    EXPECT_EQ(1, number("apps", Owner::app(0), PMIX_APP_SIZE));
+    // Nothing is written where nothing has changed.
+    const uint64_t bytes = s.nspace("apps").data->bytes();
+    for (int i = 0; i < 10; ++i) grow("apps", 2, "0,1", {});
+    EXPECT_EQ(bytes, s.nspace("apps").data->bytes());
+}
+
+// A session's values are provided by the host; those that follow from the job's size are not. rows: V17
+TEST(RegistrationUpdatesTest, RegisteredSession_GoesBeforeWhatIsDerived) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(7)}})));
+    EXPECT_EQ(1, read(s.server, "job", Owner::session(7), PMIX_UNIV_SIZE).number());
+    const InfoList list = list_of({{PMIX_UNIV_SIZE, u32(64)}});
+    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] {
+        auto session = server::read_session(7, list.c_array(), list.size());
+        return s.server.setup().register_session(7, std::move(session).value());
+    }));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
+    EXPECT_EQ(64, read(s.server, "job", Owner::session(7), PMIX_UNIV_SIZE).number());
+}
+
+}  // namespace registration_updates_test
