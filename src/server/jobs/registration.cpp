@@ -94,8 +94,7 @@ void Registration::own_node_found(Nspace& nspace) {
     again.nspace = nspace.name;
     complete(again, nspace);
     pmix_status_t rc = nspace.data->apply(std::move(again), nspace.placed, nspace.own_node);
-    for (const JobInfo& resources : resources_)
-        if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(facts_of(resources), nspace.placed);
+    if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(resources_.all(), nspace.placed, ValueSource::resources);
     registry_.written(nspace);
     if (rc != PMIX_SUCCESS)
         WIREUP_LOG(server, warn, "the name of this node is not in the data of \"%s\": %s", nspace.name.c_str(),
@@ -130,11 +129,10 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
             rc = nspace.data->apply(std::move(job), nspace.placed, nspace.own_node);
             registry_.written(nspace);
         }
-        for (const JobInfo& resources : resources_)
-            if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(facts_of(resources), nspace.placed);
+        if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(resources_.all(), nspace.placed, ValueSource::resources);
         if (const auto session = sessions_.find(nspace.session.value_or(kNoSession));
             rc == PMIX_SUCCESS && session != sessions_.end())
-            rc = nspace.data->apply_shared(facts_of(session->second), nspace.placed);
+            rc = nspace.data->apply_shared(facts_of(session->second), nspace.placed, ValueSource::host);
         if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
     }
     if (rc != PMIX_SUCCESS) {
@@ -251,10 +249,12 @@ void Registration::client_gone(Nspace& nspace, common::Rank rank) {
 }
 
 pmix_status_t Registration::register_resources(JobInfo&& resources) {
-    resources_.push_back(std::move(resources));
+    resources_.add(resources);
+    const std::vector<Fact> facts = facts_of(resources);
     for (auto& [name, nspace] : registry_.nspaces()) {
         if (nspace->data == nullptr) continue;
-        pmix_status_t rc = nspace->data->apply_shared(facts_of(resources_.back()), nspace->placed);
+        pmix_status_t rc = nspace->data->apply_shared(facts, nspace->placed, ValueSource::resources);
+        registry_.written(*nspace);
         if (rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
@@ -263,14 +263,7 @@ pmix_status_t Registration::register_resources(JobInfo&& resources) {
 // By key: a namespace registered from now on does not get them. Those that have them keep them, as what was published
 // is not taken back.
 pmix_status_t Registration::deregister_resources(const JobInfo& named) {
-    for (JobInfo& known : resources_) {
-        std::erase_if(known.items, [&](const JobInfo::Item& item) {
-            return std::any_of(named.items.begin(), named.items.end(), [&](const JobInfo::Item& other) {
-                return other.owner.kind == item.owner.kind && named.key_of(other) == known.key_of(item);
-            });
-        });
-    }
-    std::erase_if(resources_, [](const JobInfo& r) { return r.items.empty(); });
+    resources_.remove(named);
     return PMIX_SUCCESS;
 }
 
@@ -279,7 +272,7 @@ pmix_status_t Registration::register_session(uint32_t id, JobInfo&& session) {
     if (!fresh) return PMIX_SUCCESS;
     for (auto& [name, nspace] : registry_.nspaces()) {
         if (nspace->data == nullptr || nspace->session != id) continue;
-        const pmix_status_t rc = nspace->data->apply_shared(facts_of(known->second), nspace->placed);
+        const pmix_status_t rc = nspace->data->apply_shared(facts_of(known->second), nspace->placed, ValueSource::host);
         if (rc != PMIX_SUCCESS) return rc;
         registry_.written(*nspace);
     }

@@ -15,6 +15,7 @@
 #include "server/jobs/process_sets.h"
 #include "server/namespaces/job_info.h"
 #include "server/namespaces/registry.h"
+#include "server/namespaces/resources.h"
 #include "transport/rendezvous/rendezvous.h"
 
 namespace pmix::server {
@@ -70,7 +71,7 @@ class Registration final : public LifecycleObserver {
     Registry& registry_;
     LaunchEnv& launch_env_;
     ProcessSets sets_;
-    std::vector<JobInfo> resources_;
+    Resources resources_;
     std::map<uint32_t, JobInfo> sessions_;
     GpuList gpus_;
     NicList nics_;

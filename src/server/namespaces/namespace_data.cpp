@@ -133,9 +133,10 @@ pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Byte
     return writer_->put(Owner::proc_info(rank), {&record, 1});
 }
 
-pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const Placed& current) {
+pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const Placed& current, ValueSource source) {
     ++described_;
     std::vector<Placing> items;
+    Found found;
     for (const Fact& fact : facts) {
         Owner owner = fact.owner;
         if (owner.kind == OwnerKind::node) {
@@ -143,8 +144,10 @@ pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const 
             if (place == kNoNode) continue;
             owner.index = place;
         }
-        if (said_before(owner, fact.key)) continue;
-        items.push_back({owner, {fact.key, fact.value, PMIX_GLOBAL}, ValueSource::host});
+        const ValueSource present = sources_.of(owner, fact.key);
+        const bool replaces = present == ValueSource::derived || (present == source && source != ValueSource::host);
+        if (!replaces && reader().find(owner, Key(fact.key), found) == PMIX_SUCCESS) continue;
+        items.push_back({owner, {fact.key, fact.value, PMIX_GLOBAL}, source});
     }
     return put_sorted(*writer_, sources_, items);
 }

@@ -34,9 +34,9 @@ class NamespaceData {
     // Puts data provided by the host into the store, with its placement and what follows from both. own_node: the node
     // that node keys outside of a node array belong to.
     pmix_status_t apply(JobInfo&& setup, const Placed& placed, uint32_t own_node);
-    // What the host said for several jobs, of resources or of its session. What was registered for this namespace
-    // itself takes precedence.
-    pmix_status_t apply_shared(const std::vector<Fact>& facts, const Placed& current);
+    // What the host said for several jobs: of its session (host), or resources, whose later values replace earlier
+    // ones. What was registered for this namespace itself takes precedence.
+    pmix_status_t apply_shared(const std::vector<Fact>& facts, const Placed& current, ValueSource source);
 
     // What the server itself states of one process, and of many at once: encoded values, which replace earlier ones.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);

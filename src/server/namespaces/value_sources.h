@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a job's values this server has derived. They may be replaced by what follows from a later call; what the
-// host has said may not.
+// Which of a job's values are not its host's own word about it: those that this server has derived, and those of
+// PMIx_server_register_resources. They may be replaced by what follows from a later call; what the host has said of the
+// job itself may not.
 //
 // A plain value of one thread. Keys that are not in here, but have a value, are the host's.
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace pmix::server {
 
-enum class ValueSource : uint8_t { host, derived };
+enum class ValueSource : uint8_t { host, derived, resources };
 
 class ValueSources {
   public:

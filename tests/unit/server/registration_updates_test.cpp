@@ -16,6 +16,13 @@ struct Setting {
     pmix_server_module_t module = host.module();
     TestServer server{&module};
     server::Nspace& nspace(const char* name = "job") { return *server.parts().registry.find(name); }
+    pmix_status_t resources(const InfoList& list, bool gone = false) {
+        return server.on_loop([&] {
+            auto said = server::read_resources(list.c_array(), list.size());
+            return gone ? server.setup().deregister_resources(*said)
+                        : server.setup().register_resources(std::move(said).value());
+        });
+    }
 };
 
 common::Value node(const char* name, const char* peers = nullptr, const char* own = nullptr) {
@@ -205,6 +212,70 @@ TEST(RegistrationUpdatesTest, RegisteredSession_GoesBeforeWhatIsDerived) {
     }));
     ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
     EXPECT_EQ(64, read(s.server, "job", Owner::session(7), PMIX_UNIV_SIZE).number());
+}
+
+// rows: V7 V9
+TEST(RegistrationUpdatesTest, Resources_TheNewestValueCounts) {
+    Setting s;
+    s.server.job("early", 2, 1);
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(1)}})));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("own", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"site.load", u32(77)}})));
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(2)}})));
+    s.server.job("late", 1, 1);
+    const auto load = [&](const char* nspace) { return read(s.server, nspace, Owner::job(), "site.load").number(); };
+    EXPECT_EQ(2, load("early"));
+    EXPECT_EQ(2, load("late"));
+    EXPECT_EQ(77, load("own"));
+    // From here on it is the job's own.
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("early", 1, list_of({{"site.load", u32(55)}})));
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(3)}})));
+    EXPECT_EQ(55, load("early"));
+    EXPECT_EQ(3, load("late"));
+}
+
+// However often they are said, no more is kept than there is. rows: V7
+TEST(RegistrationUpdatesTest, Resources_GivenAgain_TakeNoMoreMemory) {
+    server::Resources kept;
+    const auto said = [](uint32_t load, common::Value array) {
+        InfoList list = list_of({{"site.load", u32(load)}});
+        list.append(PMIX_NODE_INFO_ARRAY, std::move(array));
+        return std::move(server::read_resources(list.c_array(), list.size())).value();
+    };
+    for (uint32_t i = 0; i < 100; ++i) kept.add(said(i, node("n0", nullptr, "v")));
+    EXPECT_EQ(3u, kept.all().size()) << "the load, the node's name and its own";
+    kept.add(said(1, array(list_of({{PMIX_HOSTNAME, text("n0")}, {PMIX_NODEID, u32(5)}, {"site.k", text("w")}}))));
+    kept.add(said(1, array(list_of({{PMIX_NODEID, u32(5)}, {"site.k", text("x")}}))));
+    size_t of_node = 0;
+    for (const server::Fact& fact : kept.all()) {
+        if (fact.key != "site.k") continue;
+        ++of_node;
+        EXPECT_EQ("n0", fact.node->name);
+        EXPECT_EQ('x', fact.value.back() != 0 ? fact.value.back() : fact.value[fact.value.size() - 2]);
+    }
+    EXPECT_EQ(1u, of_node) << "by name or by number it is one node";
+    kept.remove(said(0, array(list_of({{PMIX_NODEID, u32(5)}, {PMIX_HOSTNAME, text("n0")}, {"site.k", text("")}}))));
+    EXPECT_TRUE(kept.all().empty());
+}
+
+// rows: V7
+TEST(RegistrationUpdatesTest, DeregisterResources_OfOneNode_LeavesThoseOfOthers) {
+    Setting s;
+    const auto of_both = [&](const char* nspace) {
+        s.server.job(nspace, 2, 1);
+        return std::pair(read(s.server, nspace, Owner::node(0), "site.k").string(),
+                         read(s.server, nspace, Owner::node(1), "site.k").string());
+    };
+    const auto nodes =
+        list_of({{PMIX_NODE_INFO_ARRAY, node("n0", nullptr, "a")}, {PMIX_NODE_INFO_ARRAY, node("n1", nullptr, "b")}});
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(nodes));
+    EXPECT_EQ(std::pair(std::string("a"), std::string("b")), of_both("j1"));
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, node("n0", nullptr, "")}}), true));
+    EXPECT_EQ(std::pair(std::string("<none>"), std::string("b")), of_both("j2"));
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(nodes));
+    EXPECT_EQ(std::pair(std::string("a"), std::string("b")), of_both("j3"));
+    InfoList of_all = list_of({{"site.k", text("")}});
+    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, array(of_all)}}), true));
+    EXPECT_EQ(std::pair(std::string("<none>"), std::string("<none>")), of_both("j4")) << "an array that names no node";
 }
 
 }  // namespace registration_updates_test
