@@ -220,7 +220,7 @@ void Groups::judge(RoundId id) {
                 if (m.left) op->signature.erase(m.proc);
         }
     }
-    bool missing = false;
+    bool missing = registry_.unnamed_members(op->signature) != 0;
     for (MemberId member : expected(op->signature)) {
         if (op->has_joined(member)) continue;
         if (!is_gone(member)) {

@@ -419,7 +419,7 @@ bool Groups::is_gone(MemberId member) const noexcept {
 }
 
 std::vector<MemberId> Groups::expected(const Signature& signature) const {
-    std::vector<MemberId> out;
+    std::vector<MemberId> out = registry_.deregistered_members(signature);
     for (const auto& [nspace, ranks] : registry_.local_members(signature))
         for (common::Rank rank : ranks) out.push_back(member_id(nspace->number, rank));
     return out;

@@ -41,6 +41,19 @@ uint32_t Nspace::local_count() const noexcept {
     return registered;
 }
 
+uint32_t Nspace::unnamed_locals() const noexcept {
+    const uint32_t placed_here = placed.has_procs && own_node != kNoNode ? placed.procs.count_on(own_node) : 0;
+    if (placed_here != 0 || placed.is_firm()) return 0;
+    const auto deregistered = std::count_if(gone.begin(), gone.end(), [&](Rank rank) { return !clients.count(rank); });
+    const size_t named = clients.size() + static_cast<size_t>(deregistered);
+    return local_count() <= named ? 0 : static_cast<uint32_t>(local_count() - named);
+}
+
+bool Nspace::may_be_local(Rank rank) const noexcept {
+    if (!common::is_real_rank(rank) || clients.count(rank) != 0 || has_left(rank)) return false;
+    return placed.procs.node_of(rank) == kNoNode && (!size_known() || has_rank(rank));
+}
+
 bool Nspace::all_local() const noexcept {
     return size_known() && size() <= local_count();
 }
@@ -160,6 +173,26 @@ std::vector<Rank> local_of(const Nspace& nspace, const Signature::Part& part) {
     return ranks;
 }
 
+// Those that were local, as is known only of registered ones. (The number of all includes them.)
+std::vector<Rank> deregistered_of(const Nspace& nspace, const Signature::Part& part) {
+    std::vector<Rank> ranks;
+    if (part.is_whole()) return ranks;
+    for (const Rank left : nspace.gone)
+        if (part.has(left) && !nspace.is_local(left)) ranks.push_back(left);
+    return ranks;
+}
+
+size_t unnamed_of(const Nspace& nspace, const Signature::Part& part) noexcept {
+    const size_t most = nspace.unnamed_locals();
+    if (most == 0 || part.is_whole()) return most;
+    size_t n = 0;
+    part.ranks.for_ranges([&](Rank first, Rank last) {
+        for (uint64_t rank = first; rank <= last && n < most; ++rank) n += nspace.may_be_local(static_cast<Rank>(rank));
+        return n < most;
+    });
+    return n;
+}
+
 bool all_local(const Nspace& nspace, const Signature::Part& part) {
     return part.ranks.for_ranges([&](Rank first, Rank last) {
         for (uint64_t rank = first; rank <= last; ++rank)
@@ -199,8 +232,28 @@ size_t Registry::expected(const Signature& signature) const {
     size_t n = 0;
     for (const Signature::Part& part : signature.parts()) {
         const Nspace* nspace = find(part.nspace);
-        if (nspace != nullptr) n += part.is_whole() ? nspace->local_count() : local_of(*nspace, part).size();
+        if (nspace == nullptr) continue;
+        n += part.is_whole()
+                 ? nspace->local_count()
+                 : local_of(*nspace, part).size() + deregistered_of(*nspace, part).size() + unnamed_of(*nspace, part);
     }
+    return n;
+}
+
+std::vector<MemberId> Registry::deregistered_members(const Signature& signature) const {
+    std::vector<MemberId> out;
+    for (const Signature::Part& part : signature.parts()) {
+        const Nspace* nspace = find(part.nspace);
+        if (nspace == nullptr) continue;
+        for (const Rank rank : deregistered_of(*nspace, part)) out.push_back(member_id(nspace->number, rank));
+    }
+    return out;
+}
+
+size_t Registry::unnamed_members(const Signature& signature) const noexcept {
+    size_t n = 0;
+    for (const Signature::Part& part : signature.parts())
+        if (const Nspace* nspace = find(part.nspace)) n += unnamed_of(*nspace, part);
     return n;
 }
 

@@ -112,6 +112,10 @@ struct Nspace {
     uint32_t size() const noexcept { return job_size ? *job_size : placed.procs.nranks(); }
     bool has_rank(common::Rank rank) const noexcept;
     uint32_t local_count() const noexcept;
+    // Local processes of which the number is known and the ranks are not: they are not registered yet.
+    uint32_t unnamed_locals() const noexcept;
+    // This may be one of them.
+    bool may_be_local(common::Rank rank) const noexcept;
     std::vector<common::Rank> local_ranks() const;
 };
 
@@ -168,6 +172,10 @@ class Registry final : public MemberView {
     Reach reach(const Signature& signature) const noexcept;
     // Local ranks that a signature means, by namespace.
     std::vector<std::pair<Nspace*, std::vector<common::Rank>>> local_members(const Signature& signature);
+    // Processes that it names which were local, as is known only of those that are registered.
+    std::vector<MemberId> deregistered_members(const Signature& signature) const;
+    // How many more local processes it may mean: that many are announced, and their ranks are not known.
+    size_t unnamed_members(const Signature& signature) const noexcept;
 
     // MemberView
     size_t expected(const Signature& signature) const override;

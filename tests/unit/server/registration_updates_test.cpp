@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a host says in several calls, or in part: where processes are, what follows from it, and what stays.
+#include "support/group_requests.h"
 #include "unit/server/registration_setting.h"
 
 namespace registration_updates_test {
@@ -22,6 +23,9 @@ struct Setting {
             return gone ? server.setup().deregister_resources(*said)
                         : server.setup().register_resources(std::move(said).value());
         });
+    }
+    void deregister(uint32_t rank) {
+        server.on_loop([&] { server.setup().deregister_client({"job", rank}); });
     }
 };
 
@@ -276,6 +280,72 @@ TEST(RegistrationUpdatesTest, DeregisterResources_OfOneNode_LeavesThoseOfOthers)
     InfoList of_all = list_of({{"site.k", text("")}});
     ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, array(of_all)}}), true));
     EXPECT_EQ(std::pair(std::string("<none>"), std::string("<none>")), of_both("j4")) << "an array that names no node";
+}
+
+// Of local processes the number is known first, and their ranks are with their registration. rows: F1 F6
+TEST(RegistrationUpdatesTest, Fence_OverRanksThatAreNotRegisteredYet_WaitsForThem) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+    s.server.add_client("job", 0);
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const uint32_t both = a.start_fence({{"job", 0}, {"job", 1}});
+    s.server.settle();
+    EXPECT_FALSE(a.take(both)) << "rank 1 may be the second of this node";
+    EXPECT_EQ(0u, s.host.count("fence"));
+    s.server.add_client("job", 1);
+    FakeClient b(s.server, {"job", 1});
+    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    s.server.settle();
+    EXPECT_FALSE(a.take(both));
+    const uint32_t second = b.start_fence({{"job", 0}, {"job", 1}});
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, both));
+    EXPECT_EQ(PMIX_SUCCESS, status_of(b, second));
+    EXPECT_EQ(0u, s.host.count("fence"));
+    // The ranks of this node are known by now, and the others are elsewhere.
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 3}})));
+    EXPECT_EQ(1u, s.host.count("fence"));
+    // One that has been here and was withdrawn is one of this node.
+    s.deregister(1);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}})));
+}
+
+// rows: F1
+TEST(RegistrationUpdatesTest, Fence_OverRanksOfOtherNodes_WaitsForTheRegistrationsOnly) {
+    Setting s;
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+    s.server.add_client("job", 0);
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const uint32_t far = a.start_fence({{"job", 0}, {"job", 3}});
+    s.server.settle();
+    EXPECT_EQ(0u, s.host.count("fence"));
+    s.server.add_client("job", 1);
+    EXPECT_EQ(PMIX_SUCCESS, status_of(a, far));
+    EXPECT_EQ(1u, s.host.count("fence"));
+}
+
+// rows: R1
+TEST(RegistrationUpdatesTest, Group_OfRanksThatAreNotRegisteredYet_WaitsForThem) {
+    for (const bool whole : {false, true}) {
+        Setting s;
+        ASSERT_EQ(
+            PMIX_SUCCESS,
+            s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(whole ? 2 : 4)}, {PMIX_NODE_MAP, text("n0,n1")}})));
+        s.server.add_client("job", 0);
+        FakeClient a(s.server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        const common::ProcList members = whole ? common::ProcList{kAll} : common::ProcList{{"job", 0}, {"job", 1}};
+        const uint32_t first = construct(a, members);
+        s.server.settle();
+        EXPECT_FALSE(a.take(first));
+        s.server.add_client("job", 1);
+        FakeClient b(s.server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        const uint32_t second = construct(b, members);
+        EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}}), done_of(a, first).members);
+        EXPECT_EQ(PMIX_SUCCESS, done_of(b, second).status);
+    }
 }
 
 }  // namespace registration_updates_test
