@@ -231,7 +231,8 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
 
 void Registration::deregister_client(const ProcId& proc) {
     Nspace* nspace = registry_.find(proc.nspace);
-    if (nspace == nullptr || nspace->find_client(proc.rank) == nullptr) return;
+    if (nspace == nullptr) return;
+    if (nspace->find_client(proc.rank) == nullptr) return never_registered(*nspace, proc.rank);
     observers_.notify(&LifecycleObserver::name_withdrawn, proc);
     Client* client = nspace->find_client(proc.rank);
     bool was_gone = client->gone();
@@ -242,6 +243,15 @@ void Registration::deregister_client(const ProcId& proc) {
     registry_.remove_user(client->uid);
     nspace->clients.erase(proc.rank);
     if (!was_gone || may_return) client_gone(*nspace, proc.rank);
+}
+
+// A local process that was announced with its job, and will not start: what waits for it does not any more.
+void Registration::never_registered(Nspace& nspace, common::Rank rank) {
+    const bool expected = nspace.is_local(rank) || (nspace.unnamed_locals() != 0 && nspace.may_be_local(rank));
+    if (!expected || nspace.has_left(rank)) return;
+    nspace.gone.push_back(rank);
+    client_gone(nspace, rank);
+    observers_.notify(&LifecycleObserver::members_changed, nspace.name);  // one fewer of which the rank is not known
 }
 
 void Registration::client_gone(Nspace& nspace, common::Rank rank) {

@@ -62,6 +62,7 @@ class Registration final : public LifecycleObserver {
     uint32_t own_node_in(const Placed& placed, const Nspace& nspace) const noexcept;
     bool name_own_node(Nspace& nspace);
     void own_node_found(Nspace& nspace);
+    void never_registered(Nspace& nspace, common::Rank rank);
     void set_environment(const Nspace& nspace, const Client& client,
                          const std::shared_ptr<const LaunchEnv::Edits>& edits);
     void set_environments(const Nspace& nspace);

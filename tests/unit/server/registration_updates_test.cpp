@@ -348,4 +348,36 @@ TEST(RegistrationUpdatesTest, Group_OfRanksThatAreNotRegisteredYet_WaitsForThem)
     }
 }
 
+// The host's only way to say that a process will not start. rows: F10
+TEST(RegistrationUpdatesTest, DeregisterClient_NeverRegistered_IsNotWaitedFor) {
+    for (const bool placed : {true, false}) {
+        Setting s;
+        if (placed)
+            s.server.job("job", 1, 2, false);
+        else
+            ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+        s.server.add_client("job", 0);
+        FakeClient a(s.server, {"job", 0});
+        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        const uint32_t both = a.start_fence({{"job", 0}, {"job", 1}});
+        s.server.settle();
+        EXPECT_FALSE(a.take(both));
+        s.deregister(9);
+        s.deregister(PMIX_RANK_WILDCARD);
+        s.server.settle();
+        EXPECT_FALSE(a.take(both)) << "no rank of this job";
+        s.deregister(1);
+        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, both)) << placed;
+        s.deregister(1);
+        EXPECT_EQ(1u, s.nspace().gone.size());
+        // It starts after all.
+        s.server.add_client("job", 1);
+        FakeClient b(s.server, {"job", 1});
+        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        const uint32_t again = a.start_fence({{"job", 0}, {"job", 1}});
+        EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 0}, {"job", 1}})));
+        EXPECT_EQ(PMIX_SUCCESS, status_of(a, again));
+    }
+}
+
 }  // namespace registration_updates_test
