@@ -32,6 +32,22 @@ bool make_token(common::Token& token) noexcept {
     return true;
 }
 
+// Later ones are behind earlier ones. What is said again is one change of a variable, not two.
+pmix_status_t add_edits(common::InfoList& edits, const common::InfoList& more) {
+    common::InfoList all;
+    for (const pmix_info_t& edit : edits) {
+        const bool again = std::any_of(more.begin(), more.end(), [&](const pmix_info_t& now) {
+            return common::key_view(now) == common::key_view(edit) &&
+                   common::compare_values(now.value, edit.value) == PMIX_EQUAL;
+        });
+        if (again) continue;
+        if (const pmix_status_t rc = all.append(edit); rc != PMIX_SUCCESS) return rc;
+    }
+    if (const pmix_status_t rc = all.append_all(more.c_array(), more.size()); rc != PMIX_SUCCESS) return rc;
+    edits = std::move(all);
+    return PMIX_SUCCESS;
+}
+
 // What a call leaves out is as the host said it before: a value that follows from several follows from the newest of
 // each.
 void complete(JobInfo& job, const Nspace& known) {
@@ -115,14 +131,13 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     if (job.job_size) nspace.job_size = job.job_size;
     if (job.user) nspace.owner = job.user;
     if (job.session_id) nspace.session = job.session_id;
-    nspace.envars.append_all(job.envars.c_array(), job.envars.size());
-    pmix_status_t rc = PMIX_SUCCESS;
+    pmix_status_t rc = add_edits(nspace.envars, job.envars);
     nspace.apps = job.apps;
     nspace.own_node = own_node_in(*placed, nspace);
     nspace.placed = std::move(placed).value();
     nspace.has_placement = !nspace.placed.nodes.empty();
     name_own_node(nspace);
-    if (!job.nodata) {
+    if (rc == PMIX_SUCCESS && !job.nodata) {
         rc = ensure_data(nspace);
         if (rc == PMIX_SUCCESS) {
             announce_locals(nspace);
@@ -294,14 +309,16 @@ pmix_status_t Registration::add_variables(std::string_view name, const common::I
     if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
     for (const pmix_info_t& info : infos)
         if (const pmix_status_t rc = check_variable(info); rc != PMIX_SUCCESS) return rc;
+    common::InfoList edits;
     for (const pmix_info_t& info : infos) {
         const bool model = common::is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;
         if (model && info.value.data.string != nullptr && common::names_open_mpi(info.value.data.string))
             nspace->open_mpi = true;
         if (info.value.type != PMIX_ENVAR && common::key_view(info) != PMIX_UNSET_ENVAR) continue;
-        pmix_status_t rc = nspace->envars.append(info);
+        pmix_status_t rc = edits.append(info);
         if (rc != PMIX_SUCCESS) return rc;
     }
+    if (const pmix_status_t rc = add_edits(nspace->envars, edits); rc != PMIX_SUCCESS) return rc;
     set_environments(*nspace);
     common::InfoList fabrics;
     pmix_status_t rc = fabric_facts(infos, fabrics);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a host says in several calls, or in part: where processes are, what follows from it, and what stays.
 #include "support/group_requests.h"
+#include "support/server_here.h"
 #include "unit/server/registration_setting.h"
 
 namespace registration_updates_test {
@@ -280,6 +281,36 @@ TEST(RegistrationUpdatesTest, DeregisterResources_OfOneNode_LeavesThoseOfOthers)
     InfoList of_all = list_of({{"site.k", text("")}});
     ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, array(of_all)}}), true));
     EXPECT_EQ(std::pair(std::string("<none>"), std::string("<none>")), of_both("j4")) << "an array that names no node";
+}
+
+// rows: V12
+TEST(RegistrationUpdatesTest, Variables_GivenAgain_AreOneChange) {
+    ServerHere server;
+    const auto variable = [](InfoList& list, const char* key, std::string name, std::string value) {
+        pmix_envar_t envar{name.data(), value.data(), ':'};
+        list.append(key, &envar, PMIX_ENVAR);
+    };
+    pmix_nspace_t job;
+    PMIx_Load_nspace(job, "job");
+    const auto add = [&](InfoList& list) {
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, list.c_array(), list.size(), nullptr, nullptr));
+    };
+    const auto get = [](const char* name) { return ChildEnvironment(ProcId("job", 0).to_c()).get(name); };
+    InfoList first, second;
+    variable(first, PMIX_PREPEND_ENVAR, "SEARCH", "/x");
+    variable(first, PMIX_SET_ENVAR, "COLOUR", "blue");
+    variable(second, PMIX_PREPEND_ENVAR, "SEARCH", "/y");
+    variable(second, PMIX_SET_ENVAR, "COLOUR", "red");
+    add(first);
+    add(first);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, first.c_array(), 1, nullptr, nullptr));
+    EXPECT_EQ("/x", get("SEARCH"));
+    add(second);
+    EXPECT_EQ("/y:/x", get("SEARCH"));
+    EXPECT_EQ("red", get("COLOUR"));
+    add(first);
+    EXPECT_EQ("blue", get("COLOUR")) << "the last one counts";
+    PMIx_server_deregister_nspace(job, nullptr, nullptr);
 }
 
 // Of local processes the number is known first, and their ranks are with their registration. rows: F1 F6
