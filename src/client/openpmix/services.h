@@ -7,7 +7,8 @@
 //   events   a server has a set of codes for this process and no registrations. A code is registered with it once for
 //            all handlers, without the directives of any of them, which the process itself follows; it is taken back
 //            with the last handler. Nor does a server pass an event back to the process that raised it: its own
-//            handlers are told here, also those that come later, of the newest of its events.
+//            handlers are told here, also those that come later, of the newest of its events. What a server keeps
+//            for these itself, as releases from 5.0 on do, they would have twice: it is dropped.
 //   input    what is pushed while the server has stopped it, answered only when the server has it. With 16 MiB of it
 //            here, a further push is refused with PMIX_ERR_OUT_OF_RESOURCE.
 //   groups   the members of each, which the end of a group names again, as does a collective operation of the group.
@@ -101,6 +102,7 @@ class OpenPmixServices {
     void forget_registration(uint64_t reference);
     void notify_event(const common::FrameHeader& header, common::Bytes payload);
     void replay_own(uint64_t reference);
+    bool is_kept(const openpmix::EventMessage& event) const noexcept;
     void query(const common::FrameHeader& header, common::Bytes payload);
     void lookup(const common::FrameHeader& header, common::Bytes payload);
     void spawn(const common::FrameHeader& header, common::Bytes payload);

@@ -173,6 +173,13 @@ void OpenPmixServices::replay_own(uint64_t reference) {
     }
 }
 
+// The same status is enough: what a server says in a process's name by itself, that process does not raise.
+bool OpenPmixServices::is_kept(const theirs::EventMessage& event) const noexcept {
+    return event.source.id == self_ &&
+           std::any_of(own_events_.begin(), own_events_.end(),
+                       [&](const common::EventNotify& own) { return own.status == event.code.value; });
+}
+
 // ---- events of others ----
 
 bool OpenPmixServices::is_here(const ProcId& proc) const noexcept {
@@ -188,6 +195,7 @@ void OpenPmixServices::event(Bytes payload) {
     theirs::EventMessage got;
     if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
     note_group_event(got);
+    if (is_kept(got)) return;
     InfoList infos;
     for (const pmix_info_t& info : got.infos.infos) {
         if (common::key_view(info) == kServerMark) continue;

@@ -178,6 +178,31 @@ TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_IsKept) {
     EXPECT_EQ(0u, count_of(-3002));
 }
 
+// A server that keeps a process's own events, too, sends them when the code is registered.
+TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_KeptByTheServerToo_IsToldOnce) {
+    server_->on(theirs::Command::register_events, [&](uint32_t tag, common::Bytes) {
+        server_->send_status(tag, PMIX_SUCCESS);
+        theirs::EventMessage event;
+        event.source.id = {"job", 0};
+        // The second is none that the process has raised, but said in its name.
+        for (const pmix_status_t code : {-3001, -3002}) {
+            event.code.value = code;
+            server_->send(theirs::kEventTag, event);
+        }
+        event.source.id = {"job", 1};
+        event.code.value = -3001;
+        server_->send(theirs::kEventTag, event);
+    });
+    init();
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    ASSERT_GE(handle({-3001, -3002}), 0);
+    EXPECT_TRUE(heard(-3002));
+    EXPECT_TRUE(heard(-3001, 2)) << "its own, and that of another process";
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_TRUE(heard(-3002, 2));
+    EXPECT_EQ(2u, count_of(-3001));
+}
+
 // ---- registrations ----
 
 // Two handlers of one code, of which the first is registered when the second comes: both wait for the server.
