@@ -13,7 +13,8 @@
 //            here, a further push is refused with PMIX_ERR_OUT_OF_RESOURCE.
 //   groups   the members of each, which the end of a group names again, as does a collective operation of the group.
 //
-// What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server.
+// What a server has no command for is answered with PMIX_ERR_NOT_SUPPORTED, here or by the server; resolving, from what
+// is known here.
 #pragma once
 
 #include <deque>

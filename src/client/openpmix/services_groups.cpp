@@ -404,9 +404,17 @@ void OpenPmixServices::leave(const FrameHeader& header, common::GroupRequest&& o
 
 // ---- resolving ----
 
+// The session has asked for a namespace that it does not know, and answers by itself for one that there is. For
+// servers that have no such commands, what is left to say is said from what is known here.
 void OpenPmixServices::resolve_peers(const FrameHeader& header, Bytes payload) {
     exchange_.take<common::ResolveRequest>(header, payload, [&](common::ResolveRequest& ours) -> pmix_status_t {
-        if (!exchange_.traits().resolves) return PMIX_ERR_NOT_SUPPORTED;
+        if (!exchange_.traits().resolves) {
+            if (!ours.nspace.empty()) return PMIX_ERR_NOT_FOUND;
+            common::ResolvePeersReply reply;
+            reply.procs = shadow_.procs_of_all(ours.node);
+            exchange_.reply(header, PMIX_SUCCESS, reply);
+            return PMIX_SUCCESS;
+        }
         theirs::ResolvePeersRequest request;
         if (!ours.node.empty()) request.node = theirs::Text(ours.node);
         if (!ours.nspace.empty()) request.nspace = theirs::Text(ours.nspace);
@@ -424,7 +432,7 @@ void OpenPmixServices::resolve_nodes(const FrameHeader& header, Bytes payload) {
     exchange_.take<common::ResolveRequest>(header, payload, [&](common::ResolveRequest& ours) -> pmix_status_t {
         const bool all = ours.nspace.empty();
         if (!exchange_.traits().resolves) {
-            if (!all) return PMIX_ERR_NOT_SUPPORTED;
+            if (!all) return PMIX_ERR_NOT_FOUND;
             name_known_nodes(header, PMIX_ERR_NOT_SUPPORTED);
             return PMIX_SUCCESS;
         }

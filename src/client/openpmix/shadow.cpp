@@ -142,6 +142,18 @@ std::string Shadow::nodes_of_all() const {
     return text;
 }
 
+common::ProcList Shadow::procs_of_all(std::string_view node) const {
+    common::ProcList procs;
+    for (const auto& [name, entry] : entries_) {
+        const dstore::Reader& in = entry.writer->reader();
+        const auto place = in.node_by_name(node.empty() ? std::string_view(hostname_) : node);
+        const uint32_t count = place ? in.local_size(*place).value_or(0) : 0;
+        for (uint32_t i = 0; i < count; ++i)
+            if (const auto rank = in.rank_on(*place, i)) procs.emplace_back(name, *rank);
+    }
+    return procs;
+}
+
 pmix_status_t Shadow::take_job(std::string_view nspace, const openpmix::KeyValues& values) {
     auto blob = JobBlob::read(values, traits_);
     if (!blob.ok()) return blob.status();

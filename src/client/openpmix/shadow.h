@@ -55,6 +55,9 @@ class Shadow {
     // Null: nothing is known of it.
     const dstore::Reader* reader(std::string_view nspace) const noexcept;
 
+    // The processes of known namespaces that are on a node; empty: this node.
+    common::ProcList procs_of_all(std::string_view node) const;
+
     // How many processes a namespace has; 0: it has not been said.
     uint32_t job_size(std::string_view nspace) const;
 

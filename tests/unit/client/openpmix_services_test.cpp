@@ -336,6 +336,27 @@ TEST_P(OpenPmixServices, ResolveNodesOfAll_ServerRefuses_KnownOnesAreNamed) {
     EXPECT_EQ(nullptr, nodes);
 }
 
+// A server without a command for it: the processes of the known jobs are named.
+TEST_P(OpenPmixServices, ResolvePeersOfAll_ServerCannot_KnownOnesAreNamed) {
+    if (server_->traits.resolves) return;  // it is asked: openpmix_answers_test
+    server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
+    init();
+    pmix_proc_t* procs = nullptr;
+    size_t count = 0;
+    for (const char* node : {static_cast<const char*>(nullptr), "here"}) {
+        EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers(node, nullptr, &procs, &count));
+        ASSERT_EQ(2u, count);
+        EXPECT_STREQ("job", procs[1].nspace);
+        EXPECT_EQ(1u, procs[1].rank);
+        PMIX_PROC_FREE(procs, count);
+    }
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers("nowhere", nullptr, &procs, &count));
+    EXPECT_EQ(0u, count);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Resolve_peers("here", "unknown", &procs, &count));
+    char* nodes = nullptr;
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Resolve_nodes("unknown", &nodes));
+}
+
 // ---- queries ----
 
 // A server of theirs lists its answers, in an order of its own; each is found under the key that was asked for.
