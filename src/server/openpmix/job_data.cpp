@@ -217,7 +217,8 @@ void OpenPmixJobData::namespace_gone(Nspace& nspace) {
 
 Result<std::vector<uint8_t>> OpenPmixJobData::job_key(const Nspace& nspace, std::string_view key,
                                                       const Traits& traits) {
-    if (nspace.data == nullptr) return PMIX_ERR_NOT_FOUND;
+    // No release reads the value of a map: it takes an empty one for the answer.
+    if (nspace.data == nullptr || is_map(key)) return PMIX_ERR_NOT_FOUND;
     Found found;
     const pmix_status_t rc = nspace.data->reader().find(Owner::job(), dstore::Key(key), found);
     if (rc != PMIX_SUCCESS) return rc;

@@ -190,6 +190,15 @@ TEST_F(OpenPmixServingTest, Get_OfWhatIsNotThere_IsABareStatus) {
     }
 }
 
+// Their libraries read the value of a map as an empty one, with success.
+TEST_F(OpenPmixServingTest, Get_OfAMap_IsNotFound) {
+    for (const char* key : {PMIX_NODE_MAP, PMIX_PROC_MAP}) {
+        const auto reply = one_->ask<openpmix::GetReply>(get_of("job", PMIX_RANK_WILDCARD, key));
+        EXPECT_EQ(PMIX_ERR_NOT_FOUND, reply.status.value) << key;
+        EXPECT_TRUE(reply.objects.objects.empty()) << key;
+    }
+}
+
 TEST_F(OpenPmixServingTest, Commit_WithALocalAndARemoteValue_KeepsThemApart) {
     std::vector<uint8_t> local, remote;
     openpmix::SectionData data;
