@@ -13,8 +13,8 @@ namespace pmix::common {
 
 namespace {
 
-// What narrows a query, in an order that does not depend on the one in which it was written.
-using Qualifiers = std::vector<std::string>;
+// What narrows a query, keys and encoded values, in an order that does not depend on the one in which it was written.
+using Qualifiers = std::vector<std::pair<std::string, std::string>>;
 
 Qualifiers qualifiers_in(InfoView infos) {
     Qualifiers out;
@@ -23,12 +23,18 @@ Qualifiers qualifiers_in(InfoView infos) {
         ByteWriter value;
         if (encode_value(value, info.value) != PMIX_SUCCESS) continue;
         const Bytes bytes = value.view();
-        std::string& one = out.emplace_back(key_view(info));
-        one += '\0';
-        one.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        out.emplace_back(key_view(info), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     }
     std::ranges::sort(out);
     return out;
+}
+
+// Do they give a key that both have another value?
+bool contradict(const Qualifiers& one, const Qualifiers& other) {
+    return std::ranges::any_of(one, [&](const auto& named) {
+        const auto has_key = [&](const auto& its) { return its.first == named.first; };
+        return std::ranges::any_of(other, has_key) && !std::ranges::binary_search(other, named);
+    });
 }
 
 class Matching {
@@ -92,10 +98,13 @@ class Matching {
     }
 
     // The queries that a group with these qualifiers may be of. A host may leave out what it has not looked at, as long
-    // as that leaves one question.
+    // as that leaves one question; where there is one only, it may say more too.
     const Queries* meant_by(const Qualifiers& named) const {
         if (const auto at = alike_.find(named); at != alike_.end()) return &at->second;
-        if (alike_.size() == 1) return &alike_.begin()->second;
+        if (alike_.size() == 1) {
+            const auto& [qualifiers, queries] = *alike_.begin();
+            return contradict(named, qualifiers) ? nullptr : &queries;
+        }
         const Queries* meant = nullptr;
         for (const auto& [qualifiers, queries] : alike_) {
             if (!std::ranges::includes(qualifiers, named)) continue;

@@ -124,7 +124,12 @@ TEST(QueryAnswersTest, Qualifiers_AreComparedWithoutTheUser_AndMayBePartOfTheQue
 
     Asking alone;
     alone.query("ja", {"color"});
-    EXPECT_EQ("0:color=blue", alone.match(answers)) << "there is no other query";
+    EXPECT_EQ("0:color=blue", alone.match(vague)) << "there is no other query";
+    EXPECT_EQ("", alone.match(answers)) << "this is of another job";
+    InfoList more = of_job("ja"), precise;
+    more.append_string(PMIX_HOSTNAME, "n0");
+    add_group(precise, &more, {{"color", "red"}});
+    EXPECT_EQ("0:color=red", alone.match(precise));
 }
 
 // rows: Q2
