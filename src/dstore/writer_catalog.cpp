@@ -35,6 +35,54 @@ common::Result<uint32_t> Writer::State::lone_record(Bytes value) {
     return static_cast<uint32_t>(*place / kUnit);
 }
 
+// ---- What takes how much
+// ---------------------------------------------------------------------------------------------------
+
+uint64_t Writer::State::catalog_bytes() const noexcept {
+    const uint32_t reference = load_ref(at(kHdrCatalog));
+    if (reference == 0) return 0;
+    const uint8_t* catalog = ref(reference);
+    const uint64_t n = uint64_t{get32(catalog + kCatProcColumns)} + get32(catalog + kCatNodeColumns);
+    return kCatHashes + padded(4 * n) + kColumnSize * n;
+}
+
+uint64_t Writer::State::column_bytes(const uint8_t* column) const noexcept {
+    const uint64_t limit = get32(column + kColLimit);
+    uint64_t bytes = 0;
+    if (get32(column + kColValid) != 0) bytes += padded((limit + 7) / 8);
+    if (get32(column + kColElements) != 0) bytes += padded(column[kColWidth] * limit);
+    if (const uint32_t values = get32(column + kColValues); values != 0) {
+        const uint64_t n = get32(column + kColNValues);
+        bytes += padded(4 * n);
+        for (uint64_t i = 0; i < n; ++i) bytes += record_size(get32(ref(get32(ref(values) + 4 * i)) + kRecLength));
+    }
+    return bytes;
+}
+
+uint64_t Writer::State::placement_bytes(uint32_t reference) const noexcept {
+    if (reference == 0) return 0;
+    const uint8_t* p = ref(reference);
+    const uint64_t nodes = get32(p + kPlcNodes), slots = get32(p + kPlcNameSlots);
+    uint64_t bytes = padded(kPlacementSize);
+    const auto add = [&](size_t field, uint64_t words) {
+        if (get32(p + field) != 0) bytes += padded(4 * words);
+    };
+    add(kPlcStarts, nodes + 1);
+    add(kPlcList, get32(p + kPlcRanks));
+    add(kPlcNodeOf, get32(p + kPlcRankLimit));
+    add(kPlcNames, nodes);
+    add(kPlcIds, nodes);
+    add(kPlcNameTable, 3 * slots);
+    add(kPlcIdTable, uint64_t{2} * get32(p + kPlcIdSlots));
+    add(kPlcAppTable, uint64_t{2} * get32(p + kPlcApps));
+    // The table has each name and alias once.
+    const uint8_t* table = get32(p + kPlcNameTable) == 0 ? nullptr : ref(get32(p + kPlcNameTable));
+    for (uint64_t i = 0; table != nullptr && i < slots; ++i)
+        if (const uint32_t name = get32(table + kNameSlot * i + 8); name != 0)
+            bytes += record_size(get32(ref(name) + kRecLength));
+    return bytes;
+}
+
 // ---- Columns
 // ------------------------------------------------------------------------------------------------------------
 
@@ -99,9 +147,11 @@ pmix_status_t Writer::State::publish_catalog(const std::vector<std::vector<uint8
         std::memcpy(p + kCatHashes + 4 * size_t{i}, columns[i].data() + kColHash, 4);
         std::memcpy(p + kCatHashes + hashes + kColumnSize * i, columns[i].data(), kColumnSize);
     }
+    const uint64_t replaced = catalog_bytes();
     publish_size();
     store_ref(at(kHdrCatalog), static_cast<uint32_t>(*place / kUnit));
     count_publication();
+    rewritten += replaced;
     return PMIX_SUCCESS;
 }
 
@@ -158,11 +208,16 @@ pmix_status_t Writer::add_columns(ColumnBuilder&& builder) {
                    return s.key_name(get32(column + kColKey)) == d.key;
                });
     };
+    uint64_t replaced_bytes = 0;
     for (OwnerKind of : {OwnerKind::proc, OwnerKind::node}) {
         auto& part = parts[of == OwnerKind::node];
         for (uint32_t i = 0; exists && i < catalog.columns(of); ++i) {
             const uint8_t* c = catalog.column(of, i);
-            if (!replaced(of, c)) part.emplace_back(c, c + kColumnSize);
+            if (replaced(of, c)) {
+                replaced_bytes += s.column_bytes(c);
+            } else {
+                part.emplace_back(c, c + kColumnSize);
+            }
         }
     }
     auto& part = parts[kind == OwnerKind::node];
@@ -176,7 +231,10 @@ pmix_status_t Writer::add_columns(ColumnBuilder&& builder) {
         std::sort(p.begin(), p.end(), [](const auto& x, const auto& y) { return get32(x.data()) < get32(y.data()); });
         all.insert(all.end(), p.begin(), p.end());
     }
-    return s.publish_catalog(all, static_cast<uint32_t>(parts[0].size()), exists ? catalog.placement() : 0);
+    const pmix_status_t rc =
+        s.publish_catalog(all, static_cast<uint32_t>(parts[0].size()), exists ? catalog.placement() : 0);
+    if (rc == PMIX_SUCCESS) s.rewritten += replaced_bytes;
+    return rc;
 }
 
 // ---- Placement
@@ -336,7 +394,9 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
     Catalog catalog(access);
     std::vector<std::vector<uint8_t>> columns;
     uint32_t proc_columns = 0;
+    uint64_t replaced_bytes = 0;
     if (catalog.load()) {
+        replaced_bytes = s.placement_bytes(catalog.placement());
         proc_columns = catalog.columns(OwnerKind::proc);
         for (OwnerKind kind : {OwnerKind::proc, OwnerKind::node}) {
             for (uint32_t i = 0; i < catalog.columns(kind); ++i) {
@@ -345,7 +405,9 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
             }
         }
     }
-    return s.publish_catalog(columns, proc_columns, *place);
+    const pmix_status_t rc = s.publish_catalog(columns, proc_columns, *place);
+    if (rc == PMIX_SUCCESS) s.rewritten += replaced_bytes;
+    return rc;
 }
 
 }  // namespace pmix::dstore

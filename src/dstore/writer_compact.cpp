@@ -93,10 +93,17 @@ void Writer::State::collect(uint32_t newest_block, uint32_t end, std::vector<uin
     }
 }
 
-// What the owners' newest records take: all but tables, dictionary and catalog, which are small beside what a
-// compaction is about.
+// What counts: the owners' newest records, and the catalog with all that it refers to. Tables and dictionary are small
+// beside what a compaction is about.
 uint64_t Writer::State::live_bytes() const {
-    uint64_t live = 0;
+    uint64_t live = catalog_bytes();
+    if (const uint32_t reference = load_ref(at(kHdrCatalog)); reference != 0) {
+        const uint8_t* catalog = ref(reference);
+        const uint64_t n = uint64_t{get32(catalog + kCatProcColumns)} + get32(catalog + kCatNodeColumns);
+        const uint8_t* first = catalog + kCatHashes + padded(4 * n);
+        for (uint64_t i = 0; i < n; ++i) live += column_bytes(first + kColumnSize * i);
+        live += placement_bytes(get32(catalog + kCatPlacement));
+    }
     std::vector<uint64_t> records;
     auto count = [&](uint32_t block, uint32_t end, uint64_t) {
         collect(block, end, records);

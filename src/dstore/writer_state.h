@@ -26,7 +26,9 @@ struct Writer::State {
     std::unique_ptr<Segment> segment;
     std::unique_ptr<Reader> reader;
     uint64_t tail = 0;
-    uint64_t rewritten = 0;      // bytes written for owners that had some before: what may have replaced as much
+    // Bytes written for owners that had some before, which may have replaced as much, and those of columns, placements
+    // and catalogs that have been replaced.
+    uint64_t rewritten = 0;
     uint64_t look_again_at = 0;  // the last look at them found too little replaced
 
     // ---- Space and publication (writer.cpp)
@@ -113,6 +115,11 @@ struct Writer::State {
                                   uint32_t placement);
     pmix_status_t write_column(const ColumnData& data, uint8_t (&column)[layout::kColumnSize]);
     bool same_placement(const Placement& placement) noexcept;
+    // What they take: the catalog itself, what a column refers to, a placement with its arrays and names. 0: there is
+    // none.
+    uint64_t catalog_bytes() const noexcept;
+    uint64_t column_bytes(const uint8_t* column) const noexcept;
+    uint64_t placement_bytes(uint32_t reference) const noexcept;
 
     // ---- A new segment with what counts of an old one (writer_compact.cpp). `from` is not changed, except by the last
     template <class F>

@@ -256,6 +256,74 @@ TEST(Compaction, IsDueWhenMuchWasReplaced) {
     EXPECT_EQ(blob(1 + 19999 % 500, static_cast<uint8_t>(19999)), get(r->reader(), Owner::proc(0), "key"));
 }
 
+// As where a host defines process sets and deletes them again.
+TEST(Compaction, ReplacedColumnsOfRanksAndNodes_AreGivenBack) {
+    for (const OwnerKind kind : {OwnerKind::proc, OwnerKind::node}) {
+        auto w = make_writer();
+        describe(*w, "0,1,2;3,4,5");
+        uint64_t most = 0;
+        int times = 0;
+        for (uint32_t n = 0; n < 20000; ++n) {
+            ColumnBuilder sets(kind);
+            for (uint32_t rank = 0; rank < 4; ++rank)
+                sets.set(rank, "sets", text(std::string(1 + (n + rank) % 20, 'x')));
+            ASSERT_EQ(PMIX_SUCCESS, w->add_columns(std::move(sets)));
+            if (w->compaction_due()) times += w->compact().value();
+            most = std::max(most, w->published_bytes());
+        }
+        EXPECT_GT(times, 10);
+        EXPECT_LT(most, 400u << 10) << "some 10 MiB were written";
+        EXPECT_EQ(text(std::string(1 + 19999 % 20, 'x')), get(w->reader(), {kind, 0}, "sets"));
+        EXPECT_EQ("node1", w->reader().node_name(1));
+    }
+}
+
+// Another map each time, as of a job that grows and shrinks.
+TEST(Compaction, ReplacedPlacements_AreGivenBack) {
+    auto w = make_writer();
+    uint64_t most = 0;
+    int times = 0;
+    const char* const forms[] = {"0,1,2;3,4,5", "0,2,4;1,3,5", "5,4,0;3,1,2;6", "0;1;2;3;4;5;6"};
+    for (uint32_t n = 0; n < 10000; ++n) {
+        const auto map = common::parse_proc_map(std::string_view(forms[n % 4])).value();
+        std::vector<std::string> nodes;
+        std::vector<uint32_t> ids;
+        for (uint32_t i = 0; i < map.nnodes(); ++i) {
+            nodes.push_back("node" + std::to_string(i));
+            ids.push_back(1000 - 3 * i);
+        }
+        const NodeAlias aliases[] = {{0, "first"}};
+        const AppRange apps[] = {{0, map.nranks()}};
+        ASSERT_EQ(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
+        if (w->compaction_due()) times += w->compact().value();
+        most = std::max(most, w->published_bytes());
+    }
+    EXPECT_GT(times, 5);
+    EXPECT_LT(most, 400u << 10);
+    EXPECT_EQ(0u, w->reader().node_by_name("first").value_or(99));
+}
+
+// Columns and values count for more than what was replaced beside them: to copy them would give little back.
+TEST(Compaction, LargeColumnsThatCount_AreNotCopiedForALittle) {
+    auto w = make_writer();
+    ColumnBuilder large(OwnerKind::proc);
+    for (uint32_t rank = 0; rank < 20000; ++rank) large.set(rank, "p.text", text("of rank " + std::to_string(rank)));
+    ASSERT_EQ(PMIX_SUCCESS, w->add_columns(std::move(large)));
+    const uint64_t columns = w->published_bytes();
+    ASSERT_GT(columns, 600u << 10);
+    for (uint32_t rank = 0; w->published_bytes() < columns * 5 / 3; ++rank) {
+        w->add_local(rank);
+        for (size_t size : {1, 2000})
+            ASSERT_TRUE(w->commit(rank, Records().add("size" + std::to_string(size), blob(size, 1)).list()).ok());
+    }
+    for (uint32_t n = 0; n < 2000 && !w->compaction_due(); ++n)
+        ASSERT_TRUE(w->commit(0, Records().add("again", blob(500, static_cast<uint8_t>(n))).list()).ok());
+    ASSERT_TRUE(w->compaction_due());
+    EXPECT_LT(w->published_bytes(), columns * 5 / 2);
+    EXPECT_FALSE(w->compact().value());
+    EXPECT_FALSE(w->compaction_due());
+}
+
 TEST(Compaction, WithoutMemoryAllStaysAsItWas) {
     auto w = make_writer();
     fill(*w, 1);
