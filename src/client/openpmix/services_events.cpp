@@ -173,7 +173,7 @@ void OpenPmixServices::replay_own(uint64_t reference) {
     }
 }
 
-// The same status is enough: what a server says in a process's name by itself, that process does not raise.
+// The same status is enough: events that a server itself sends under a process's name are none that processes raise.
 bool OpenPmixServices::is_kept(const theirs::EventMessage& event) const noexcept {
     return event.source.id == self_ &&
            std::any_of(own_events_.begin(), own_events_.end(),
