@@ -51,6 +51,7 @@ static void note_change(void* argument) {
     struct proc* proc = proc_find(&note->proc);
     if (proc && note->change == CONNECTED) proc->connected = true;
     if (proc && note->change == FINALIZED && !proc->finalized) tell_that_it_left(&note->proc);
+    if (note->change == FINALIZED) publish_proc_left(&note->proc);
     if (proc) proc->finalized = note->change == FINALIZED;
     free(note);
 }
@@ -215,6 +216,8 @@ static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_st
         if (!child->left_parent && PMIX_CHECK_PROCID(&child->parent, name))
             add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
     }
+    const struct proc* proc = proc_find(name);
+    if (proc && !mesh_alive((int)proc->node)) assemblage.size = 0; /* clients_node_lost() has notified them */
     if (code == PMIX_ERR_PROC_TERM_WO_SYNC)
         wire_append(&family, assemblage.data, assemblage.size); /* once to each */
     else

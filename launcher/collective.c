@@ -142,7 +142,10 @@ static void send_to_others(const struct round* round, enum frame frame, const st
 static void fail(struct round* round, pmix_status_t status, bool tell) {
     round->failed = true;
     round->status = status;
-    if (!round->joined_here) return;
+    if (!round->joined_here) {
+        for (int i = 0; i < MAX_NODES; i++) wire_free(&round->blobs[i]);
+        return;
+    }
     if (tell) {
         struct buffer body = {0};
         put_round(&body, round, status);
@@ -265,11 +268,10 @@ static void run_join(void* argument) {
     struct join* join = argument;
     qsort(join->procs, join->nprocs, sizeof *join->procs, compare_procs);
     bool wanted[MAX_NODES] = {false};
-    struct set* set = set_of(join->kind, join->procs, join->nprocs);
-    pmix_status_t status = find_nodes(set, wanted);
+    pmix_status_t status = find_nodes(&(struct set){.procs = join->procs, .nprocs = join->nprocs}, wanted);
     if (join->kind == DISCONNECT && !are_connected(join->procs, join->nprocs)) status = PMIX_ERR_INVALID_OPERATION;
     if (status == PMIX_SUCCESS) {
-        join_round(set, join);
+        join_round(set_of(join->kind, join->procs, join->nprocs), join);
     } else {
         struct round refused = {.answer_data = join->answer_data, .answer = join->answer, .cbdata = join->cbdata};
         answer(&refused, status);

@@ -79,6 +79,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_PUBLISH] = on_publish,
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
+    [FRAME_LOOKUPS_OVER] = on_lookups_over,
     [FRAME_EVENT] = on_event,
     [FRAME_FACT] = on_fact,
     [FRAME_LOG] = on_log,

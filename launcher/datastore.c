@@ -99,6 +99,9 @@ pmix_status_t datastore_publish(const struct party* who, struct publication* how
     pmix_status_t status = PMIX_SUCCESS;
     for (size_t i = 0; i < count && status == PMIX_SUCCESS; i++) {
         if (taken(who, how, data[i].key)) status = PMIX_ERR_DUPLICATE_KEY;
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(data[k].key, data[i].key) == 0) status = PMIX_ERR_DUPLICATE_KEY;
+        }
     }
     for (size_t i = 0; i < count && status == PMIX_SUCCESS; i++) add_entry(who, how, &data[i]);
     free(how->custom);

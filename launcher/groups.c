@@ -38,6 +38,7 @@ struct operation {
     pmix_status_t status; /* of one that is over: late nodes get it */
     bool over;
     struct timer* timer;
+    double due; /* when it expires */
 };
 
 static struct operation* operations;
@@ -108,6 +109,7 @@ static void end(struct operation* op, pmix_status_t status) {
     }
     wire_free(&rest);
     wire_free(&blobs);
+    for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);  /* late nodes get a status only */
     if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for late nodes: it ended without them */
     if (!late) drop(op);
 }
@@ -145,16 +147,20 @@ static void expired(void* argument) {
 
 /* Which nodes have a member; PMIX_ERR_NOT_FOUND if one is unknown. */
 static pmix_status_t nodes_of(const pmix_proc_t* procs, size_t nprocs, bool wanted[MAX_NODES]) {
+    pmix_status_t status = PMIX_SUCCESS;
     for (size_t i = 0; i < nprocs; i++) {
         const struct job* job = job_find(procs[i].nspace);
         uint32_t rank = procs[i].rank;
-        if (!job || (rank != PMIX_RANK_WILDCARD && rank >= job->size)) return PMIX_ERR_NOT_FOUND;
+        if (!job || (rank != PMIX_RANK_WILDCARD && rank >= job->size)) {
+            status = PMIX_ERR_NOT_FOUND;
+            continue;
+        }
         if (rank != PMIX_RANK_WILDCARD) wanted[job_node_of(job, rank)] = true;
         for (int n = 0; rank == PMIX_RANK_WILDCARD && n < mesh_nodes(); n++) {
             wanted[n] = wanted[n] || job_size_on(job, (uint32_t)n) > 0;
         }
     }
-    return PMIX_SUCCESS;
+    return status;
 }
 
 static bool same_procs(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
@@ -237,13 +243,19 @@ void on_group(int from, uint64_t id, struct buffer* body) {
         return;
     }
     wire_append(&op->blobs[from], blob.data, blob.size);
-    if (status == PMIX_SUCCESS) status = known;
+    if (known == PMIX_ERR_NOT_FOUND && (op->flags & FORGIVING))
+        op->partial = true; /* a job that has ended meanwhile is a member that is missing */
+    else if (status == PMIX_SUCCESS)
+        status = known;
     if (status != PMIX_SUCCESS) {
         end(op, status);
         return;
     }
-    if (seconds > 0 && !op->timer) {
-        op->timer = loop_after((double)seconds + (op->flags & OPTIONAL ? kOptionalExtra : 0), expired, op);
+    const double limit = (double)seconds + (op->flags & OPTIONAL ? kOptionalExtra : 0);
+    if (seconds > 0 && (!op->timer || loop_now() + limit < op->due)) { /* the shortest of the callers' */
+        loop_cancel(op->timer);
+        op->due = loop_now() + limit;
+        op->timer = loop_after(limit, expired, op);
     }
     judge(op);
 }

@@ -44,7 +44,8 @@ struct late_kill { /* SIGKILL for processes that have got SIGTERM */
 static const struct options* options;
 static const char* base_name;
 static uint32_t job_count;
-static int launches; /* in progress */
+static uint32_t process_count; /* of all jobs so far */
+static int launches;           /* in progress */
 static pid_t keeper_pid, daemons[MAX_NODES];
 static int daemons_alive;
 static int exit_status;
@@ -183,9 +184,22 @@ static void report_end(const struct job* job, uint32_t rank, int wait_status, bo
     head_end_everything(code);
 }
 
+/* The daemon of its node cannot tell the others any more. */
+static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wait_status) {
+    pmix_proc_t name;
+    struct buffer body = {0};
+    PMIX_LOAD_PROCID(&name, job->nspace, rank);
+    wire_put_proc(&body, &name);
+    wire_put_u32(&body, (uint32_t)wait_status);
+    wire_put_u8(&body, 0);
+    for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
+    wire_free(&body);
+}
+
 static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     struct proc* proc = &job->procs[rank];
     if (proc->phase == PROC_ENDED) return;
+    if (!mesh_alive((int)job_node_of(job, rank))) tell_end_for_lost_node(job, rank, wait_status);
     report_end(job, rank, wait_status, without_finalize);
     report_proc_ended(job, rank, wait_status, without_finalize);
     proc->phase = PROC_ENDED;
@@ -373,6 +387,8 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
     struct job* job = job_new(nspace, job_count + 1, (uint32_t)options->nodes, layout, apps, app_count, parent);
     if (!job) return NULL;
     struct launch* launch = xcalloc(1, sizeof *launch);
+    job->first_global = process_count;
+    process_count += job->size;
     job_count++;
     launch->job = job;
     launch->requester = requester;

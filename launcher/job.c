@@ -171,6 +171,7 @@ struct layout layout_get(struct buffer* b) {
 void job_put(struct buffer* b, const struct job* job) {
     wire_put_string(b, job->nspace);
     wire_put_u32(b, job->number);
+    wire_put_u32(b, job->first_global);
     layout_put(b, job->layout);
     wire_put_proc(b, &job->parent);
     jobio_put(b, &job->io);
@@ -182,6 +183,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
     pmix_proc_t parent;
     char* nspace = wire_get_string(b);
     uint32_t number = wire_get_u32(b);
+    uint32_t first_global = wire_get_u32(b);
     struct layout layout = layout_get(b);
     struct job_io io;
     wire_get_proc(b, &parent);
@@ -201,6 +203,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
         return NULL;
     }
     job->io = io;
+    job->first_global = first_global;
     if (!b->bad) return job;
     job_free(job);
     return NULL;

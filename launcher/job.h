@@ -32,10 +32,11 @@ struct place { /* a node that an application may use */
 struct app {
     char* program; /* what to execute; NULL: argv[0] */
     char** argv;
-    char** env;    /* NAME=VALUE to set, NAME to unset: in this order, over pmixrun's own environment */
-    char* wdir;    /* NULL: pmixrun's own */
-    char* pset;    /* name of the process set that its processes make; NULL: none */
-    uint32_t size; /* processes */
+    char** env;        /* NAME=VALUE to set, NAME to unset: in this order, over pmixrun's own environment */
+    char* wdir;        /* NULL: pmixrun's own */
+    char* pset;        /* name of the process set that its processes make; NULL: none */
+    bool pset_defined; /* it is in this node's server */
+    uint32_t size;     /* processes */
     uint32_t first;
     bool session_wdir;    /* its directory is the node's private one */
     bool index_argv;      /* argv[0] of rank 3 is NAME-3 */
@@ -80,7 +81,8 @@ struct job {
     pmix_nspace_t nspace;
     uint32_t number; /* 1 for the one of the command line, then the spawned ones */
     uint32_t size;
-    uint32_t nodes; /* that have a process of it */
+    uint32_t first_global; /* so many processes had the jobs before it, in all */
+    uint32_t nodes;        /* that have a process of it */
     struct layout layout;
     uint32_t* ranks_on[MAX_NODES]; /* in order */
     uint32_t size_on[MAX_NODES];

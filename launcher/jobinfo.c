@@ -6,11 +6,13 @@
  * Which thread calls it: the loop.
  * What can go wrong: a library that cannot make its maps; then the array is made without them, and registering fails.
  */
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "node.h"
 
@@ -159,6 +161,21 @@ static uint32_t nodes_of_app(const struct job* job, uint32_t app) {
     return count;
 }
 
+/* What was started, and where: in pmixrun's own directory, which is the daemons', if the user names none. */
+static void add_command(struct infos* infos, const struct app* app) {
+    struct buffer line = {0};
+    char own[PATH_MAX];
+    for (char** word = app->argv; word && *word; word++) {
+        if (word != app->argv) wire_append(&line, " ", 1);
+        wire_append(&line, *word, strlen(*word));
+    }
+    wire_append(&line, "", 1);
+    add_string(infos, PMIX_APP_ARGV, (char*)line.data);
+    wire_free(&line);
+    const char* place = app->wdir ? app->wdir : getcwd(own, sizeof own);
+    if (place) add_string(infos, PMIX_WDIR, place);
+}
+
 static void add_apps(struct infos* infos, const struct job* job) {
     for (uint32_t a = 0; a < job->app_count; a++) {
         struct infos one = {0};
@@ -166,7 +183,8 @@ static void add_apps(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_APP_SIZE, job->apps[a].size);
         add_rank(&one, PMIX_APPLDR, job->apps[a].first);
         add_u32(&one, PMIX_NUM_NODES, nodes_of_app(job, a));
-        if (job->apps[a].wdir) add_string(&one, PMIX_WDIR, job->apps[a].wdir);
+        add_u32(&one, PMIX_MAX_PROCS, job->apps[a].size);
+        add_command(&one, &job->apps[a]);
         add_array(infos, PMIX_APP_INFO_ARRAY, &one);
     }
 }
@@ -178,7 +196,7 @@ static void add_procs(struct infos* infos, const struct job* job) {
         uint32_t app = job_app_of(job, rank), local = job_local_rank(job, rank);
         host_of(host, job_node_of(job, rank));
         add_rank(&one, PMIX_RANK, rank); /* first: it names the process that the others are about */
-        add_rank(&one, PMIX_GLOBAL_RANK, rank);
+        add_rank(&one, PMIX_GLOBAL_RANK, job->first_global + rank);
         add_rank(&one, PMIX_APP_RANK, rank - job->apps[app].first);
         add_u32(&one, PMIX_APPNUM, app);
         add_u16(&one, PMIX_LOCAL_RANK, local);
@@ -216,9 +234,10 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
         add_local_procs(&infos, job, here);
         add_rank(&infos, PMIX_LOCALLDR, job_rank_at(job, here, 0));
     }
-    if (job->parent.nspace[0]) {
-        bool yes = true;
-        add(&infos, PMIX_SPAWNED, &yes, PMIX_BOOL);
+    add_rank(&infos, PMIX_NPROC_OFFSET, job->first_global);
+    const bool spawned = job->parent.nspace[0] != '\0';
+    add(&infos, PMIX_SPAWNED, &spawned, PMIX_BOOL);
+    if (spawned) {
         add(&infos, PMIX_PARENT_ID, &job->parent, PMIX_PROC);
         const bool no = false; /* yes is what the library takes for granted */
         if (job->io.apart) add(&infos, PMIX_IOF_INHERIT, &no, PMIX_BOOL);

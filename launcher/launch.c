@@ -233,7 +233,7 @@ static struct buffer members_of(const struct job* job, const char* pset, size_t*
     return members;
 }
 
-static pmix_status_t define_sets(const struct job* job) {
+static pmix_status_t define_sets(struct job* job) {
     pmix_status_t status = PMIX_SUCCESS;
     for (uint32_t a = 0; a < job->app_count && status == PMIX_SUCCESS; a++) {
         uint32_t first = 0;
@@ -244,14 +244,17 @@ static pmix_status_t define_sets(const struct job* job) {
         struct buffer members = members_of(job, job->apps[a].pset, &count);
         status = PMIx_server_define_process_set((pmix_proc_t*)(void*)members.data, count, job->apps[a].pset);
         if (status == PMIX_OPERATION_SUCCEEDED) status = PMIX_SUCCESS;
+        job->apps[a].pset_defined = status == PMIX_SUCCESS;
         wire_free(&members);
     }
     return status;
 }
 
-static void delete_sets(const struct job* job) {
+static void delete_sets(struct job* job) {
     for (uint32_t a = 0; a < job->app_count; a++) {
-        if (job->apps[a].pset) PMIx_server_delete_process_set(job->apps[a].pset); /* the second time it is not there */
+        /* Another job's set may have the name: then this job's start has failed. */
+        if (job->apps[a].pset_defined) PMIx_server_delete_process_set(job->apps[a].pset);
+        job->apps[a].pset_defined = false;
     }
 }
 
@@ -327,6 +330,8 @@ void launch_forget_if_over(struct job* job) {
     for (uint32_t rank = 0; rank < job->size; rank++) job->procs[rank].phase = PROC_ENDED;
     collective_job_ended(job->nspace);
     groups_job_ended(job->nspace);
+    for (uint32_t a = 0; a < job->app_count; a++) publish_app_ended(job->nspace, a);
+    publish_nspace_ended(job->nspace);
     delete_sets(job);
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);

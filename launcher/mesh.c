@@ -19,7 +19,9 @@ struct header {
     uint64_t size;  /* of the body */
 };
 
-static const uint64_t kMaxBody = UINT64_C(1) << 30;
+/* No process may put more than a GiB, but all processes of a node together, and what they collect, may have a frame.
+ * The memory grows with what is received, not with the size in a header. */
+static const uint64_t kMaxBody = UINT64_C(1) << 40;
 
 struct peer {
     int fd; /* -1: gone, or oneself */

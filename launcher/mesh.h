@@ -36,10 +36,11 @@ enum frame {
     FRAME_PUBLISH,   /* node -> node 0, request */
     FRAME_LOOKUP,    /* node -> node 0, request; reply: what was found */
     FRAME_UNPUBLISH, /* node -> node 0, request */
-    FRAME_FACT,      /* node -> nodes, request: key, namespace, rank; reply: a value */
-    FRAME_LOG,       /* head -> first node: code, process it is about, where to log it, infos */
-    FRAME_EVENT,     /* node -> nodes in range, head -> nodes: code, source, range, infos */
-    FRAME_PROGRESS,  /* node -> head: how many processes of a job that is being launched it has started so far */
+    FRAME_LOOKUPS_OVER, /* node -> node 0: the process whose pending lookups nobody awaits any more */
+    FRAME_FACT,         /* node -> nodes, request: key, namespace, rank; reply: a value */
+    FRAME_LOG,          /* head -> first node: code, process it is about, where to log it, infos */
+    FRAME_EVENT,        /* node -> nodes in range, head -> nodes: code, source, range, infos */
+    FRAME_PROGRESS,     /* node -> head: how many processes of a job that is being launched it has started so far */
     FRAME_KINDS
 };
 

@@ -131,6 +131,8 @@ pmix_status_t up_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
 void on_publish(int from, uint64_t id, struct buffer* body);
 void on_lookup(int from, uint64_t id, struct buffer* body);
 void on_unpublish(int from, uint64_t id, struct buffer* body);
+void on_lookups_over(int from, uint64_t id, struct buffer* body);
+void publish_proc_left(const pmix_proc_t* proc);
 void publish_proc_ended(const pmix_proc_t* proc);
 void publish_app_ended(const char* nspace, uint32_t app);
 void publish_nspace_ended(const char* nspace);

@@ -261,14 +261,33 @@ void on_unpublish(int from, uint64_t id, struct buffer* body) {
     mesh_reply(from, id, body->bad ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS, NULL);
 }
 
-/* Drops the pending lookups of a process that ended. */
-void publish_proc_ended(const pmix_proc_t* proc) {
+/* A lookup that nobody awaits any more would take what may be read only once. */
+static void drop_lookups(const pmix_proc_t* proc) {
     for (struct waiting *lookup = all_waiting, *next; lookup; lookup = next) {
         next = lookup->next;
         if (!proc_matches(&lookup->who.proc, proc->nspace, proc->rank)) continue;
         mesh_reply(lookup->from, lookup->id, PMIX_ERR_NOT_FOUND, NULL);
         forget(lookup);
     }
+}
+
+void on_lookups_over(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id;
+    pmix_proc_t proc;
+    wire_get_proc(body, &proc);
+    if (!body->bad) drop_lookups(&proc);
+}
+
+/* It has finalized, and may still run. */
+void publish_proc_left(const pmix_proc_t* proc) {
+    struct buffer body = {0};
+    wire_put_proc(&body, proc);
+    mesh_send(STORE_NODE, FRAME_LOOKUPS_OVER, &body);
+    wire_free(&body);
+}
+
+void publish_proc_ended(const pmix_proc_t* proc) {
+    drop_lookups(proc);
     datastore_proc_ended(proc);
 }
 
