@@ -5,6 +5,7 @@
 #include <pmix_server.h>
 
 #include <optional>
+#include <set>
 
 #include "common/values/array_value.h"
 #include "common/values/info_view.h"
@@ -553,18 +554,21 @@ TEST_F(OpenPmixNewestTest, Construct_WithSharedValues_BringsThemAllInTheReply) {
         EXPECT_EQ(7u, reply.context_id->id);
         ASSERT_TRUE(reply.infos);
         ASSERT_EQ(kRanks, reply.infos->infos.size());
-        uint32_t n = 0;
+        std::set<uint32_t> members;  // in the order in which they have called, which sockets do not keep
         for (const pmix_info_t& of_member : reply.infos->infos) {
             EXPECT_STREQ(PMIX_GROUP_INFO, of_member.key);
             const common::InfoView shared = common::infos_in(of_member.value);
             // Its name once, and first: their clients read it there.
             ASSERT_EQ(2u, shared.size());
             ASSERT_STREQ(PMIX_PROCID, shared.begin()->key);
-            EXPECT_EQ(n, shared.begin()->value.data.proc->rank);
+            const uint32_t member = shared.begin()->value.data.proc->rank;
             size_t number = 0;
             EXPECT_EQ(PMIX_SUCCESS, shared.get(PMIX_GROUP_LOCAL_CID, &number));
-            EXPECT_EQ(1234u + n++, number);
+            EXPECT_EQ(1234u + member, number);
+            members.insert(member);
         }
+        EXPECT_EQ(kRanks, members.size());
+        EXPECT_EQ(kRanks - 1, *members.rbegin());
     }
 }
 
