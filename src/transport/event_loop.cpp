@@ -130,20 +130,16 @@ pmix_status_t EventLoop::State::make_base() noexcept {
     if (wake_added) return PMIX_SUCCESS;
     libevent = Libevent::open();
     if (libevent == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
-    if (drive != Drive::host_base) {
-        event_config* config = libevent->config_new();
-        if (config == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
-        libevent->config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-        libevent->config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
-        base = libevent->base_new(config);
-        libevent->config_free(config);
-        if (base == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
-    }
     wake_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (drive != Drive::host_base && !make_own_base()) {
+        wake_fd.reset();
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    }
     // Edge-triggered, each write is a wake-up and nothing need be read back: one system call less per hop.
     edge_triggered = (libevent->base_features(base) & EV_FEATURE_ET) != 0;
     const short what = static_cast<short>(EV_READ | EV_PERSIST | (edge_triggered ? EV_ET : 0));
-    wake_added = wake_fd && libevent->assign(&wake_entry, base, wake_fd.get(), what, &State::on_wake, this) == 0 &&
+    wake_added = libevent->assign(&wake_entry, base, wake_fd.get(), what, &State::on_wake, this) == 0 &&
                  libevent->add(&wake_entry, nullptr) == 0;
     if (!wake_added || !watch_unmade()) {
         drop_base();
@@ -162,6 +158,25 @@ pmix_status_t EventLoop::State::make_base() noexcept {
     wake_pending = true;
     wake();
     return PMIX_SUCCESS;
+}
+
+// libevent ends the process where there is no room for the pipe of a base (event_sock_err in evsig_init_), so that is
+// found out before: for the pipe's two ends, and the descriptor of epoll.
+bool EventLoop::State::make_own_base() noexcept {
+    {
+        Descriptor room[3];
+        for (Descriptor& one : room) {
+            one.reset(io->dup_cloexec(wake_fd.get()));
+            if (!one) return false;
+        }
+    }
+    event_config* config = libevent->config_new();
+    if (config == nullptr) return false;
+    libevent->config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+    libevent->config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
+    base = libevent->base_new(config);
+    libevent->config_free(config);
+    return base != nullptr;
 }
 
 // All entries are out of it.

@@ -157,6 +157,7 @@ struct EventLoop::State {
     // With the wake-up that shows it what has been posted before. PMIX_ERR_OUT_OF_RESOURCE: no room for it, or no
     // libevent; it may be tried again.
     pmix_status_t make_base() noexcept REQUIRES(thread_mutex);
+    bool make_own_base() noexcept;
     bool watch_unmade() noexcept;
     void drop_base() noexcept;
     void wake_if_made() noexcept;

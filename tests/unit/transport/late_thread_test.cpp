@@ -12,6 +12,7 @@
 #include <functional>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "support/long_wait.h"
 #include "support/sanitizers.h"
@@ -391,6 +392,33 @@ TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
     EXPECT_TRUE(bell.waiter.wait(most.deadline())) << "which was set before there was a base";
     EXPECT_EQ(PMIX_SUCCESS, loop->stop());
     bell.close(*loop);
+}
+
+// libevent itself would end the process where it finds no room for its pipe.
+TEST(LateThread, FewDescriptors_AreAStatus) {
+    const pid_t child = fork();
+    if (child == 0) {
+        rlimit few{};
+        getrlimit(RLIMIT_NOFILE, &few);
+        few.rlim_cur = 64;
+        if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(1);
+        std::vector<int> fill;
+        for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) fill.push_back(fd);
+        for (int left = 0; left < 4; ++left) {
+            auto loop = late_loop();
+            if (loop->start() != PMIX_SUCCESS || loop->need_thread() != PMIX_ERR_OUT_OF_RESOURCE) _exit(10 + left);
+            loop.reset();
+            ::close(fill.back());
+            fill.pop_back();
+        }
+        auto loop = late_loop();
+        if (loop->start() != PMIX_SUCCESS || !runs(*loop)) _exit(2);
+        _exit(loop->stop() == PMIX_SUCCESS ? 0 : 3);
+    }
+    int status = -1;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(0, WEXITSTATUS(status));
 }
 
 // One of several watches cannot be had at first: none is half in the base.
