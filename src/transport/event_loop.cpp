@@ -164,8 +164,8 @@ pmix_status_t EventLoop::State::make_base() noexcept {
 // found out before: for the pipe's two ends, and the descriptor of epoll.
 bool EventLoop::State::make_own_base() noexcept {
     {
-        Descriptor room[3];
-        for (Descriptor& one : room) {
+        Descriptor needed[3];
+        for (Descriptor& one : needed) {
             one.reset(io->dup_cloexec(wake_fd.get()));
             if (!one) return false;
         }
