@@ -118,8 +118,14 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     // From here on the destructor cleans up.
     auto loop = std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
     State& s = *loop->state_;
-    // The base of a late loop waits for the first that needs it, as its thread does.
-    if (s.late && s.drive == Drive::own_thread) return loop;
+    // The base of a late loop waits for the first that needs it, as its thread does. Its descriptors do not: it is to
+    // be had by a process that has used up its own by then.
+    s.wake_fd.reset(s.io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!s.wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (s.late && s.drive == Drive::own_thread) {
+        if (!s.reserve()) return PMIX_ERR_OUT_OF_RESOURCE;
+        return loop;
+    }
     MutexLock lock(s.thread_mutex);
     WIREUP_RETURN_IF_ERROR(s.make_base());
     if (options.drive == Drive::caller && !(s.make_waiter_fd() && s.watch_waiter_fd())) return PMIX_ERR_OUT_OF_RESOURCE;
@@ -128,14 +134,11 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
 
 pmix_status_t EventLoop::State::make_base() noexcept {
     if (wake_added) return PMIX_SUCCESS;
+    reserved[0].reset();
     libevent = Libevent::open();
-    if (libevent == nullptr) return PMIX_ERR_OUT_OF_RESOURCE;
-    wake_fd.reset(io->eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_fd) return PMIX_ERR_OUT_OF_RESOURCE;
-    if (drive != Drive::host_base && !make_own_base()) {
-        wake_fd.reset();
-        return PMIX_ERR_OUT_OF_RESOURCE;
-    }
+    if (libevent == nullptr || !reserve()) return PMIX_ERR_OUT_OF_RESOURCE;
+    for (Descriptor& one : reserved) one.reset();
+    if (drive != Drive::host_base && !make_own_base()) return PMIX_ERR_OUT_OF_RESOURCE;
     // Edge-triggered, each write is a wake-up and nothing need be read back: one system call less per hop.
     edge_triggered = (libevent->base_features(base) & EV_FEATURE_ET) != 0;
     const short what = static_cast<short>(EV_READ | EV_PERSIST | (edge_triggered ? EV_ET : 0));
@@ -160,16 +163,17 @@ pmix_status_t EventLoop::State::make_base() noexcept {
     return PMIX_SUCCESS;
 }
 
-// libevent ends the process where there is no room for the pipe of a base (event_sock_err in evsig_init_), so that is
-// found out before: for the pipe's two ends, and the descriptor of epoll.
-bool EventLoop::State::make_own_base() noexcept {
-    {
-        Descriptor needed[3];
-        for (Descriptor& one : needed) {
-            one.reset(io->dup_cloexec(wake_fd.get()));
-            if (!one) return false;
-        }
+// libevent ends the process where there is no room for the pipe of a base (event_sock_err in evsig_init_), so that must
+// not be found out by it.
+bool EventLoop::State::reserve() noexcept {
+    for (Descriptor& one : reserved) {
+        if (!one) one.reset(io->dup_cloexec(wake_fd.get()));
+        if (!one) return false;
     }
+    return true;
+}
+
+bool EventLoop::State::make_own_base() noexcept {
     event_config* config = libevent->config_new();
     if (config == nullptr) return false;
     libevent->config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -187,7 +191,6 @@ void EventLoop::State::drop_base() noexcept {
         libevent->base_free(base);
         base = nullptr;
     }
-    wake_fd.reset();
 }
 
 // For those who do not know that the loop has its base. What they have done they did before this; make_base() looks at

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -83,6 +84,7 @@ struct EventLoop::State {
 
     // Constant after create().
     const Io* io = nullptr;
+    Descriptor wake_fd;
     std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
     bool late = false;
     State* next_abandoned = nullptr;
@@ -90,7 +92,9 @@ struct EventLoop::State {
     // Constant after make_base(): before that nobody runs the loop, and the watches that are set are in `unmade`.
     const Libevent* libevent = nullptr;
     event_base* base = nullptr;
-    Descriptor wake_fd;
+    // Kept for make_base(): epoll, the two ends of a pipe, and what a handler watches instead of its descriptor. One of
+    // them is for libevent's own file before.
+    std::array<Descriptor, 4> reserved;
     bool edge_triggered = false;
     Watch::Inner* unmade = nullptr;  // the loop's own
 
@@ -157,6 +161,7 @@ struct EventLoop::State {
     // With the wake-up that shows it what has been posted before. PMIX_ERR_OUT_OF_RESOURCE: no room for it, or no
     // libevent; it may be tried again.
     pmix_status_t make_base() noexcept REQUIRES(thread_mutex);
+    bool reserve() noexcept;
     bool make_own_base() noexcept;
     bool watch_unmade() noexcept;
     void drop_base() noexcept;

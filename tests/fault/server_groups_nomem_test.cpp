@@ -173,6 +173,7 @@ TEST(ServerGroupsNomemTest, ConstructThatAParticipantLeaves_OneAllocationFails_W
 TEST(ServerGroupsNomemTest, Construct_OneAllocationFails_WhoCouldNotJoinIsNoMember) {
     fail_everywhere(
         [](Node& node) {
+            node.host.styles["group"] = test::Style::later;  // so that its upcall is seen before its answer
             const uint32_t ia = construct(*node.a);
             std::optional<pmix_status_t> sa, sb;
             EXPECT_TRUE(node.turn_until([&] {

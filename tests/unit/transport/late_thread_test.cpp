@@ -349,27 +349,19 @@ TEST(LateThread, RunHere_HandedOverMeanwhile_TheCallerGoesOnAsTheDriver) {
 
 // ---- the base, which is made when the thread is ----
 
-struct Refusals {
-    static int no_eventfd(unsigned, int) {
-        errno = EMFILE;
-        return -1;
-    }
-    static Io without_eventfds() {
-        Io io = kRealIo;
-        io.eventfd = &no_eventfd;
-        return io;
-    }
-};
-
 TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
-    Io io = Refusals::without_eventfds();
-    EventLoopOptions options;
-    options.late = true;
-    options.io = &io;
-    auto created = EventLoop::create(options);
-    ASSERT_TRUE(created.ok()) << "it needs no descriptor yet";
-    auto loop = std::move(*created);
+    auto loop = late_loop();
+    struct Refusing final : WatchHandler {
+        void on_ready(bool, bool) noexcept override {}
+        int to_watch(int fd) noexcept override { return refuses ? -1 : fd; }
+        bool refuses = true;
+    } refusing;
+    std::unique_ptr<Watch> watch;
     Bell bell(*loop);
+    {
+        LoopRole role(*loop);
+        watch = loop->watch(bell.ends[1], refusing);
+    }
     ASSERT_EQ(PMIX_SUCCESS, loop->start());
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
     EXPECT_THROW(loop->post([] {}), std::bad_alloc);
@@ -385,35 +377,44 @@ TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
     EXPECT_TRUE(loop->run_here(task, &waiter, Deadline::never())) << "and does not wait where nothing can be watched";
     EXPECT_EQ(2, ran);
     EXPECT_FALSE(loop->is_turned());
-    io.eventfd = kRealIo.eventfd;
+    refusing.refuses = false;
     EXPECT_TRUE(runs(*loop));
     bell.ring();
     const test::LongWait most;
     EXPECT_TRUE(bell.waiter.wait(most.deadline())) << "which was set before there was a base";
     EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    {
+        LoopRole role(*loop);
+        watch.reset();
+    }
     bell.close(*loop);
 }
 
-// libevent itself would end the process where it finds no room for its pipe.
-TEST(LateThread, FewDescriptors_AreAStatus) {
+// A loop that was made has its base whatever descriptors are left then; libevent itself would end the process where it
+// finds no place for its pipe.
+TEST(LateThread, FewDescriptors_AreReservedOrAStatus) {
     const pid_t child = fork();
     if (child == 0) {
+        EventLoopOptions options;
+        options.late = true;
         rlimit few{};
         getrlimit(RLIMIT_NOFILE, &few);
         few.rlim_cur = 64;
         if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(1);
         std::vector<int> fill;
         for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) fill.push_back(fd);
-        for (int left = 0; left < 4; ++left) {
-            auto loop = late_loop();
-            if (loop->start() != PMIX_SUCCESS || loop->need_thread() != PMIX_ERR_OUT_OF_RESOURCE) _exit(10 + left);
-            loop.reset();
+        const auto give_back = [&] {
             ::close(fill.back());
             fill.pop_back();
+        };
+        for (int left = 0; left < 5; ++left) {
+            if (EventLoop::create(options).ok()) _exit(10 + left);
+            give_back();
         }
-        auto loop = late_loop();
-        if (loop->start() != PMIX_SUCCESS || !runs(*loop)) _exit(2);
-        _exit(loop->stop() == PMIX_SUCCESS ? 0 : 3);
+        auto loop = EventLoop::create(options);
+        if (!loop.ok() || ::dup(0) >= 0 || (*loop)->start() != PMIX_SUCCESS || !runs(**loop)) _exit(2);
+        if ((*loop)->stop() != PMIX_SUCCESS) _exit(3);
+        _exit(0);
     }
     int status = -1;
     ASSERT_EQ(child, waitpid(child, &status, 0));
