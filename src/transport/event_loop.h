@@ -7,9 +7,9 @@
 // drive(), start(), stop() and hand_over() may be called from other threads.
 //
 // A loop that starts late has no thread and no event base until there is something for it (post(), wait(),
-// need_thread()): what a process pays for a thread, its stack, its arena and its start, for libevent and the
-// descriptors of a base, only those pay that need them. A caller that waits for what the loop itself will do may run it
-// meanwhile (run_here()), and no thread is started for that.
+// need_thread()): what a process pays for a thread, its stack, its arena and its start, and for libevent and a
+// base, only those pay that need them. The base's descriptors alone are reserved from the start. A caller that waits
+// for what the loop itself will do may run it meanwhile (run_here()), and no thread is started for that.
 //
 // Other threads append to our own queue and write an eventfd. libevent's process-wide locking hooks are left alone
 // (never evthread_use_pthreads: the host may use the same libevent), so nothing of libevent is called off the loop.
