@@ -77,6 +77,18 @@ class OpenPmixExchange {
         return openpmix::decode(payload, traits_, out);
     }
 
+    // An object of an answer to a Get: the data of a process or of a whole job, which has a name of its own only or a
+    // wildcard rank.
+    pmix_status_t decode_data(common::Bytes object, openpmix::ProcData* out) const {
+        if (decode(object, out) == PMIX_SUCCESS) return PMIX_SUCCESS;
+        openpmix::JobData job;
+        WIREUP_RETURN_IF_ERROR(decode(object, &job));
+        *out = {};
+        out->proc.id = {job.nspace.text, PMIX_RANK_WILDCARD};
+        out->values = std::move(job.values);
+        return PMIX_SUCCESS;
+    }
+
     // To the session.
     template <class Ours>
     void reply(const common::FrameHeader& request, pmix_status_t status, const Ours& message,

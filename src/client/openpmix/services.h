@@ -130,6 +130,10 @@ class OpenPmixServices {
     // The processes with each of a job in a wildcard's place, each once. A job whose size is not known stays a
     // wildcard.
     common::ProcList each_of(const common::ProcList& procs) const;
+    // Asks for the sizes of the jobs among members that are wildcards. then() is called in the end, also where the
+    // server does not say.
+    void learn_sizes(const common::ProcList& members, std::function<void()> then);
+    void learn_size_of(std::vector<std::string>&& jobs, std::function<void()>&& then);
     // From here on the group is known by its members. The results of its construction, for its caller.
     common::InfoList note_group(const std::string& name, common::ProcList&& members, std::optional<size_t> context,
                                 const common::Infos& shared);

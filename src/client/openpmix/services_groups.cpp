@@ -24,6 +24,9 @@ namespace {
 // Of a job that has a wildcard among a group's members. More than any job has; a server that says more is not believed.
 constexpr uint32_t kMostRanks = 1u << 20;
 
+// That a server has for asking the manager of a job that it does not know.
+constexpr int kSecondsForASize = 10;
+
 void append_members(InfoList& infos, const common::ProcList& members) {
     auto procs = common::CArray<pmix_proc_t>::zeroed(members.size());
     if (!procs.ok()) throw std::bad_alloc();
@@ -215,6 +218,39 @@ common::ProcList OpenPmixServices::each_of(const common::ProcList& procs) const 
     return each;
 }
 
+// The members of a group are to be the same in each of them, and not each has heard of each other's job.
+void OpenPmixServices::learn_sizes(const common::ProcList& members, std::function<void()> then) {
+    std::vector<std::string> jobs;
+    for (const std::string& nspace : others_of(members))
+        if (covers(members, {nspace, PMIX_RANK_WILDCARD}) && shadow_.job_size(nspace) == 0) jobs.push_back(nspace);
+    learn_size_of(std::move(jobs), std::move(then));
+}
+
+void OpenPmixServices::learn_size_of(std::vector<std::string>&& jobs, std::function<void()>&& then) {
+    if (jobs.empty()) return then();
+    const std::string nspace = std::move(jobs.back());
+    jobs.pop_back();
+    InfoList limit;
+    if (limit.append_number<int>(PMIX_TIMEOUT, kSecondsForASize, PMIX_INT) != PMIX_SUCCESS) throw std::bad_alloc();
+    theirs::GetRequest request;
+    request.nspace = theirs::Text(nspace);
+    request.rank.value = PMIX_RANK_WILDCARD;
+    request.infos.infos = std::move(limit);
+    const auto take = [this, nspace, jobs = std::move(jobs), then](Bytes answer) mutable {
+        theirs::GetReply got;
+        if (common::succeeded(exchange_.status_of(answer, &got))) {
+            for (const Bytes& object : got.objects.objects) {
+                theirs::ProcData data;
+                if (exchange_.decode_data(object, &data) == PMIX_SUCCESS &&
+                    data.proc.id == ProcId(nspace, PMIX_RANK_WILDCARD))
+                    (void)shadow_.take_job(nspace, data.values);
+            }
+        }
+        learn_size_of(std::move(jobs), std::move(then));
+    };
+    if (exchange_.ask(request, take) != PMIX_SUCCESS) then();
+}
+
 // To a server, the members of a group are what these have named: of a whole job a wildcard.
 OpenPmixServices::Group OpenPmixServices::group_of(common::ProcList&& named) const {
     Group group;
@@ -305,11 +341,15 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
     watch_leaves();
     if (Group& group = groups_[ours.name]; !group.constructed) group = group_of(common::ProcList(ours.procs));
     const auto take = [this, header, name = ours.name, members = ours.procs](Bytes answer) mutable {
+        struct Formed {
+            std::optional<size_t> context;
+            common::Infos shared;
+            common::GroupReply reply;
+            std::vector<transport::Descriptor> descriptors;
+        };
         pmix_status_t status = PMIX_SUCCESS;
-        std::optional<size_t> context;
-        common::Infos shared;
-        common::GroupReply reply;
-        std::vector<transport::Descriptor> descriptors;
+        const auto formed = std::make_shared<Formed>();
+        auto& [context, shared, reply, descriptors] = *formed;
         // Each release writes its own form.
         switch (exchange_.traits().group_reply) {
             case theirs::GroupReplyForm::context_id: {
@@ -341,8 +381,10 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
             forget_construction(name);
             return exchange_.refuse(header, status);
         }
-        reply.infos = note_group(name, std::move(members), context, shared);
-        exchange_.reply(header, status, reply, std::move(descriptors));
+        learn_sizes(members, [this, header, name, status, members, formed]() mutable {
+            formed->reply.infos = note_group(name, std::move(members), formed->context, formed->shared);
+            exchange_.reply(header, status, formed->reply, std::move(formed->descriptors));
+        });
     };
     const pmix_status_t rc = exchange_.ask(request, take);
     if (rc == PMIX_SUCCESS) return;

@@ -443,21 +443,13 @@ void OpenPmixTranslator::refresh(const FrameHeader& header, common::GetRequest&&
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
 
-// Each object is the data of a process or of a whole job; the latter has a name of its own only or a wildcard rank.
 // found: the value that was asked for, encoded, if it is among them.
 pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const theirs::ByteObjects& objects,
                                                uint64_t exchanges, const Wanted* wanted,
                                                common::Result<common::Blob>* found) {
     for (const Bytes& object : objects.objects) {
         theirs::ProcData data;
-        pmix_status_t rc = exchange_.decode(object, &data);
-        if (rc != PMIX_SUCCESS) {
-            theirs::JobData job;
-            rc = exchange_.decode(object, &job);
-            data.proc.id = {job.nspace.text, PMIX_RANK_WILDCARD};
-            data.values = std::move(job.values);
-        }
-        if (rc != PMIX_SUCCESS) return rc;
+        WIREUP_RETURN_IF_ERROR(exchange_.decode_data(object, &data));
         // A server that speaks of other jobs than the one it was asked for is not believed.
         if (data.proc.id.nspace != nspace) return PMIX_ERR_UNPACK_FAILURE;
         for (const theirs::KeyValue& pair : data.values.pairs) {

@@ -49,6 +49,9 @@ def lines(text):
 # Both ask for data of processes of another job, which do not wait for them.
 ENDED = "processes of the first job end sooner with this library, some before the second has asked for what they have put"
 
+# Six processes here, two names there.
+RANKS = "members that are named by a wildcard are listed by their ranks here, as they were named there"
+
 # program: [(where, pattern of the lines that may differ, why)]; where: "MODE RELEASE...". An empty pattern: the result is
 # not compared, status and lines.
 KNOWN = {
@@ -82,8 +85,7 @@ KNOWN = {
               ("beside debian-13 sid", r"PMIx_Job_control_nb failed", "PRRTE has no such job control")],
     "modex_attach_fail": [("beside sid", r"PMIX_LOCAL_PEERS", "the order of peers is the launcher's")],
     "multi_nspace_group": [("client sid", r"NOTIFIED with status -200|Get modex for proc|PMIx_Get ", ENDED),
-                           ("beside sid", r"^\tJOB@|Get modex for proc|NUM MEMBERS",
-                            "members that are named by a wildcard are listed by their ranks here, as they were named there"),
+                           ("beside client sid", r"^\tJOB@|Get modex for proc|NUM MEMBERS: [26] ", RANKS),
                            ("beside served sid", r"PMIx_Get job size failed for nspace|Get modex for proc",
                             "the first job may have ended before the second asks for its size")],
     "nodeinfo": [("beside client sid", r"coordinates with directive", "which of its failures PRRTE reports changes")],
@@ -92,6 +94,7 @@ KNOWN = {
     "pubstress": [("beside debian-13", r"", "PRRTE 3.0's data server fails at the purge, and says so")],
     "resolve": [("beside client debian-13", r"", "does not end there")],
     "spawn_group": [("beside sid", r"", "does not end there in some runs"),
+                    ("client sid", r"^\tJOB@|NUM MEMBERS: [26] ", RANKS),
                     ("client sid", r"NOTIFIED with status -200|Get modex for proc|PMIx_Get ", ENDED)],
 }
 

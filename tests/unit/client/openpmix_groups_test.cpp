@@ -5,6 +5,7 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <vector>
@@ -257,6 +258,31 @@ TEST_P(OpenPmixGroups, Construct_OfAWholeJob_HasItsRanks) {
     construct();
     EXPECT_EQ(PMIX_SUCCESS, leave()) << "is told to the others, and not to itself";
     EXPECT_EQ(1, left_);
+}
+
+// Each member is to have the same members, also one that has not heard of the other jobs before.
+TEST_P(OpenPmixGroups, Construct_OfOtherJobs_AsksForTheirSizes) {
+    std::vector<std::string> asked;
+    server_->on(theirs::Command::get, [&](uint32_t tag, common::Bytes payload) {
+        const auto request = server_->decoded<theirs::GetRequest>(payload);
+        EXPECT_EQ(PMIX_RANK_WILDCARD, request.rank.value);
+        asked.push_back(request.nspace.text);
+        if (request.nspace.text == "ended") return server_->send_status(tag, PMIX_ERR_NOT_FOUND);
+        theirs::ProcData whole;
+        whole.proc.id = {request.nspace.text, PMIX_RANK_WILDCARD};
+        whole.values.pairs.push_back({PMIX_JOB_SIZE, common::Value::u32(2)});
+        const auto bytes = server_->encoded(whole);
+        theirs::GetReply reply;
+        reply.objects.objects.push_back(bytes);
+        server_->send(tag, reply);
+    });
+    members_ = {{"job", 0}, {"other", PMIX_RANK_WILDCARD}, {"ended", PMIX_RANK_WILDCARD}};
+    init();
+    EXPECT_EQ((common::ProcList{{"job", 0}, {"other", 0}, {"other", 1}, {"ended", PMIX_RANK_WILDCARD}}), constructed());
+    std::sort(asked.begin(), asked.end());
+    EXPECT_EQ((std::vector<std::string>{"ended", "other"}), asked);
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_EQ(members_, ended_) << "as the other members name them";
 }
 
 // A server has no groups by name: the members are named in their place.
