@@ -398,6 +398,7 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
 
 static void launch_job(struct launch* launch) {
     launches++;
+    job_place_beside_others(launch->job);
     jobs_add(launch->job);
     struct buffer body = {0};
     job_put(&body, launch->job);

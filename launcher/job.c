@@ -177,6 +177,16 @@ void job_put(struct buffer* b, const struct job* job) {
     jobio_put(b, &job->io);
     wire_put_u32(b, job->app_count);
     for (uint32_t i = 0; i < job->app_count; i++) app_put(b, &job->apps[i]);
+    wire_put_bytes(b, job->node_ranks_from, sizeof job->node_ranks_from);
+    wire_put_bytes(b, job->beside_on, sizeof job->beside_on);
+}
+
+static void get_numbers(struct buffer* b, uint32_t* numbers, size_t size) {
+    const struct buffer view = wire_get_view(b);
+    if (view.size == size)
+        memcpy(numbers, view.data, size);
+    else
+        b->bad = true;
 }
 
 struct job* job_get(struct buffer* b, uint32_t nodes) {
@@ -204,9 +214,21 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
     }
     job->io = io;
     job->first_global = first_global;
+    get_numbers(b, job->node_ranks_from, sizeof job->node_ranks_from);
+    get_numbers(b, job->beside_on, sizeof job->beside_on);
     if (!b->bad) return job;
     job_free(job);
     return NULL;
+}
+
+void job_place_beside_others(struct job* job) {
+    for (int n = 0; n < MAX_NODES; n++) {
+        for (const struct job* other = jobs; other; other = other->next) {
+            const uint32_t end = other->node_ranks_from[n] + other->size_on[n];
+            if (job->node_ranks_from[n] < end) job->node_ranks_from[n] = end;
+            job->beside_on[n] += other->size_on[n];
+        }
+    }
 }
 
 void jobs_add(struct job* job) {

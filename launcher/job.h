@@ -86,6 +86,8 @@ struct job {
     struct layout layout;
     uint32_t* ranks_on[MAX_NODES]; /* in order */
     uint32_t size_on[MAX_NODES];
+    uint32_t node_ranks_from[MAX_NODES]; /* those below may be other jobs' */
+    uint32_t beside_on[MAX_NODES];       /* processes that the jobs before it had there when it was made */
     struct app* apps;
     uint32_t app_count;
     pmix_proc_t parent; /* empty namespace: started by the user */
@@ -114,6 +116,8 @@ void app_put(struct buffer* b, const struct app* app);
 void app_get(struct buffer* b, struct app* app);
 void app_destruct(struct app* app);
 
+/* Finds the place on each node of a job that is not in the list yet, beside those that are. */
+void job_place_beside_others(struct job* job);
 void jobs_add(struct job* job);
 void jobs_remove(struct job* job); /* and frees it */
 struct job* jobs_first(void);

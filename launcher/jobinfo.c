@@ -99,11 +99,18 @@ static void add_maps(struct infos* infos, const struct job* job) {
 
 /* --- realms ------------------------------------------------------------------------------------------------------- */
 
+/* There are as many slots as there are processes. */
+static uint32_t slots_in_use(const struct job* job) {
+    uint32_t count = job->size;
+    for (int n = 0; n < mesh_nodes(); n++) count += job->beside_on[n];
+    return count;
+}
+
 /* The session is this pmixrun: all its nodes, those without a process of the job too. */
 static void add_session(struct infos* infos, const struct job* job) {
     struct infos session = {0};
     add_u32(&session, PMIX_SESSION_ID, 1);
-    add_u32(&session, PMIX_UNIV_SIZE, job->size);
+    add_u32(&session, PMIX_UNIV_SIZE, slots_in_use(job));
     add_u32(&session, PMIX_NUM_NODES, (uint32_t)mesh_nodes());
     add_array(infos, PMIX_SESSION_INFO_ARRAY, &session);
 }
@@ -125,7 +132,7 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         add_string(&one, PMIX_HOSTNAME, host);
         add_u32(&one, PMIX_NODEID, n);
         add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
-        add_u32(&one, PMIX_NODE_SIZE, job_size_on(job, n));
+        add_u32(&one, PMIX_NODE_SIZE, job->beside_on[n] + job_size_on(job, n));
         add_u32(&one, PMIX_MAX_PROCS,
                 job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
         char* peers = job_ranks_on(job, n);
@@ -200,7 +207,7 @@ static void add_procs(struct infos* infos, const struct job* job) {
         add_rank(&one, PMIX_APP_RANK, rank - job->apps[app].first);
         add_u32(&one, PMIX_APPNUM, app);
         add_u16(&one, PMIX_LOCAL_RANK, local);
-        add_u16(&one, PMIX_NODE_RANK, local);
+        add_u16(&one, PMIX_NODE_RANK, job->node_ranks_from[job_node_of(job, rank)] + local);
         add_u32(&one, PMIX_NODEID, job_node_of(job, rank));
         add_string(&one, PMIX_HOSTNAME, host);
         add_u32(&one, PMIX_REINCARNATION, 0);
@@ -222,13 +229,13 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
     char* peers = job_ranks_on(job, here);
     add_maps(&infos, job);
     add_string(&infos, PMIX_JOBID, job->nspace);
-    add_u32(&infos, PMIX_UNIV_SIZE, job->size);
+    add_u32(&infos, PMIX_UNIV_SIZE, slots_in_use(job));
     add_u32(&infos, PMIX_JOB_SIZE, job->size);
     add_u32(&infos, PMIX_MAX_PROCS, job->size);
     add_u32(&infos, PMIX_JOB_NUM_APPS, job->app_count);
     add_u32(&infos, PMIX_NUM_NODES, job->nodes);
     add_u32(&infos, PMIX_LOCAL_SIZE, job_size_on(job, here));
-    add_u32(&infos, PMIX_NODE_SIZE, job_size_on(job, here));
+    add_u32(&infos, PMIX_NODE_SIZE, job->beside_on[here] + job_size_on(job, here));
     if (job_size_on(job, here) > 0) {
         add_string(&infos, PMIX_LOCAL_PEERS, peers);
         add_local_procs(&infos, job, here);

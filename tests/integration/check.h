@@ -97,6 +97,16 @@ static inline uint32_t job_u32(const char* key) {
     return number;
 }
 
+static inline uint32_t proc_u16(pmix_rank_t rank, const char* key) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&proc, key, NULL, 0, &value));
+    CHECK(value->type == PMIX_UINT16);
+    uint32_t number = value->data.uint16;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
 /* Do two ranks run on one node? */
 static inline bool same_node(pmix_rank_t one, pmix_rank_t other) {
     pmix_proc_t procs[2] = {rank_of_job(one), rank_of_job(other)};

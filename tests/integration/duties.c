@@ -228,6 +228,14 @@ static void info(int argc, char** argv) {
     pmix_value_t* value = NULL;
     CHECK(rank_value(&me, PMIX_GLOBAL_RANK) == before + me.rank);
     CHECK(rank_value(&job, PMIX_NPROC_OFFSET) == before);
+    CHECK(job_u32(PMIX_UNIV_SIZE) == before + job_size);
+    /* The numbers of a node's processes go on from the first job's, which are spread in blocks. */
+    const uint32_t nodes = job_u32(PMIX_NUM_NODES);
+    uint32_t node = 0;
+    CHECK_OK(get_u32(&me, PMIX_NODEID, 0, &node));
+    const uint32_t taken = before / nodes + (node < before % nodes);
+    CHECK(proc_u16(me.rank, PMIX_NODE_RANK) == taken + proc_u16(me.rank, PMIX_LOCAL_RANK));
+    CHECK(job_u32(PMIX_NODE_SIZE) == taken + job_u32(PMIX_LOCAL_SIZE));
     CHECK_OK(PMIx_Get(&job, PMIX_SPAWNED, NULL, 0, &value));
     CHECK(value->type == PMIX_BOOL && value->data.flag == spawned);
     PMIX_VALUE_RELEASE(value);

@@ -82,16 +82,6 @@ static void leaves(int argc, char** argv) {
     printf("OK rank %u\n", me.rank);
 }
 
-static uint32_t proc_u16(pmix_rank_t rank, const char* key) {
-    pmix_proc_t proc = rank_of_job(rank);
-    pmix_value_t* value = NULL;
-    CHECK_OK(PMIx_Get(&proc, key, NULL, 0, &value));
-    CHECK(value->type == PMIX_UINT16);
-    uint32_t number = value->data.uint16;
-    PMIX_VALUE_RELEASE(value);
-    return number;
-}
-
 static char* proc_string(pmix_rank_t rank, const char* key) {
     pmix_proc_t proc = rank_of_job(rank);
     pmix_value_t* value = NULL;
