@@ -132,6 +132,9 @@ def commands(options):
     run(options, "plookup", *uri, "no.such.key", status=1)
     check("PMIx_Get" in run(options, "pattrs", "--client"))
     check("PMIX_TIMEOUT" in run(options, "pattrs", "--client", "PMIx_Get"))
+    for form in [], ["--json"]:
+        said = run(options, "pattrs", *form, "--client", "PMIx_Get", "PMIx_Nothing", status=1)
+        check("PMIx_Nothing" in said and "PMIX_ERR_NOT_FOUND" in said, said)
     check("PMIx_server_init" in run(options, "pattrs", *uri, "--server"))
     info = run(options, "pmix_info", "--functions")
     check("Wireup" in info and "PMIx_tool_init" in info, info)

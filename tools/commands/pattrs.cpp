@@ -48,21 +48,19 @@ int main(int argc, char** argv) {
     Infos levels;
     for (const Level& level : kLevels)
         if (wanted(level)) levels.flag(line.operands().empty() ? level.functions : level.attributes);
-    if (!line.operands().empty()) {
-        std::string names;
-        for (const std::string& f : line.operands()) names += (names.empty() ? "" : ",") + f;
-    }
     Answers answers;
     std::vector<std::string> keys = line.operands();
-    if (keys.empty()) keys.push_back(PMIX_QUERY_ATTRIBUTE_SUPPORT);
-    if (!line.operands().empty()) keys.insert(keys.begin(), PMIX_QUERY_ATTRIBUTE_SUPPORT);
+    keys.insert(keys.begin(), PMIX_QUERY_ATTRIBUTE_SUPPORT);
     query(keys, levels, answers);
     if (answers.infos == nullptr) return failed(kProgram.name, "no answer about support", answers.status);
+    int status = kGood;
     if (line.has("json")) {
         std::printf("%s\n", json_infos(answers.infos, answers.count).c_str());
-        return kGood;
+        for (const std::string& function : line.operands())
+            if (answers.find(function.c_str()) == nullptr)
+                status = failed(kProgram.name, function.c_str(), PMIX_ERR_NOT_FOUND);
+        return status;
     }
-    int status = kGood;
     if (line.operands().empty()) {
         for (const Level& level : kLevels) {
             const pmix_value_t* value = answers.find(level.functions);
