@@ -369,7 +369,8 @@ Outcome Catalog::compute(const uint8_t* column, Owner owner, Found& found) {
             return scalar(*node);
         case Computed::node_name: {
             RecordView record;
-            if (!placement.name(*node, record)) return Outcome::miss;
+            // A node that was registered by its number only has no name.
+            if (!placement.name(*node, record) || text_of(record).empty()) return Outcome::miss;
             found.refer(record.value, record.length, PMIX_SCOPE_UNDEF, index);
             return Outcome::hit;
         }

@@ -54,6 +54,7 @@ TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
     EXPECT_EQ(1u, s.nspace().data->reader().node_by_name("n0").value_or(9));
     EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_FALSE(s.nspace().is_local(1));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::proc(1), PMIX_HOSTNAME).status) << "no name yet";
     // The names follow, in the order of the map.
     ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("far,n0")}})));
     EXPECT_EQ("far", read(s.server, "job", Owner::proc(3), PMIX_HOSTNAME).string());
