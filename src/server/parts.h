@@ -123,6 +123,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     RemoteNamespaces remote_namespaces;
     uint64_t next_serial = 1;
     std::string uri;
+    std::string openpmix_uri;  // of the same server for their library; empty: it serves none
     Query query;
     Fabrics fabrics;
     OpenPmixToolFiles openpmix_files;

@@ -87,7 +87,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, deletions, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),
-      query(observers, host, registry, segments, peers, options.id, uri, monitors.usage(),
+      query(observers, host, registry, segments, peers, options.id, uri, openpmix_uri, monitors.usage(),
             {counters, budget, host, loop}),
       fabrics(host, blocking_tasks, query.inventory(), options.hostname) {
     // The order counts in two places. Groups come before the events: what they announce of a member or a namespace that
@@ -368,7 +368,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         if (rc != PMIX_SUCCESS) return rc;
         contact.addresses = parts->listener.addresses();
     }
-    const std::string openpmix_uri = listen ? open_openpmix(*parts) : std::string();
+    if (listen) parts->openpmix_uri = open_openpmix(*parts);
+    const std::string& openpmix_uri = parts->openpmix_uri;
     const std::string uri = transport::format_uri(contact);
     // Processes that could not reach us are not to try.
     const bool reachable = listen || !parts->options.local_jobs;

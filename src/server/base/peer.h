@@ -72,6 +72,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
     // Reads data in segments. One that does not is sent it: what it may map is what it may be told.
     virtual bool maps_segments() const noexcept { return true; }
+    // Has OpenPMIx's library: it connects where that one does.
+    virtual bool is_openpmix() const noexcept { return false; }
 
     // May leave what it is told unread for as long as it makes no call. It sees in a segment that there is a newer one.
     virtual bool reads_late() const noexcept { return false; }

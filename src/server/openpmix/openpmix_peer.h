@@ -49,6 +49,7 @@ class OpenPmixPeer final : public IncomingPeer,
     void abandon() noexcept override;
     bool has_read_all() const override { return stream_ == nullptr || stream_->queued_bytes() == 0; }
     bool maps_segments() const noexcept override { return false; }
+    bool is_openpmix() const noexcept override { return true; }
     bool sends_from(int processor) const noexcept override {
         return stream_ != nullptr && transport::sending_processor(stream_->fd()) == processor;
     }

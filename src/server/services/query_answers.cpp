@@ -234,6 +234,10 @@ Result<Value> group_members(const Question& q) {
     return common::array_value(std::move(array).value());
 }
 
+const std::string& uri_for(const Question& q) {
+    return q.requester.is_openpmix() ? q.known.openpmix_uri : q.known.uri;
+}
+
 Result<Value> servers(const Question& q) {
     InfoList one;
     const pmix_rank_t rank = q.known.server.rank;
@@ -241,7 +245,7 @@ Result<Value> servers(const Question& q) {
     pmix_status_t rc = one.append_string(PMIX_NSPACE, q.known.server.nspace);
     if (rc == PMIX_SUCCESS) rc = one.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
     if (rc == PMIX_SUCCESS) rc = one.append(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-    if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, q.known.uri);
+    if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_SERVER_URI, uri_for(q));
     if (rc == PMIX_SUCCESS) rc = one.append_string(PMIX_HOSTNAME, q.known.registry.hostname());
     if (rc != PMIX_SUCCESS) return rc;
     auto about = common::array_value(std::move(one));
@@ -253,8 +257,8 @@ Result<Value> servers(const Question& q) {
 }
 
 Result<Value> server_uri(const Question& q) {
-    if (q.of_other_node() || q.known.uri.empty()) return PMIX_ERR_NOT_FOUND;
-    return Value::string(q.known.uri);
+    if (q.of_other_node() || uri_for(q).empty()) return PMIX_ERR_NOT_FOUND;
+    return Value::string(uri_for(q));
 }
 
 constexpr double kMiB = 1024.0 * 1024.0;

@@ -33,6 +33,7 @@ struct Known {
     const std::map<uint64_t, std::shared_ptr<Peer>>& peers;
     const common::ProcId& server;
     const std::string& uri;
+    const std::string& openpmix_uri;
 };
 
 // What a query is about: its qualifiers name it; by default it is the requester's job. PMIX_ERR_BAD_PARAM: a process

@@ -365,6 +365,22 @@ TEST_F(OpenPmixServingTest, Query_OfTwoQueries_HasEachAnswerUnderItsKey) {
     EXPECT_EQ((std::vector<std::string>{PMIX_QUERY_NAMESPACES, PMIX_QUERY_NUM_PSETS}), keys);
 }
 
+// To connect there, or to say it to others of its kind.
+TEST_F(OpenPmixServingTest, Query_OfTheServersAddress_NamesTheirs) {
+    char address[] = PMIX_SERVER_URI;
+    char* keys[] = {address, nullptr};
+    pmix_query_t query{};
+    query.keys = keys;
+    openpmix::QueryRequest request;
+    request.queries.elements = common::CArray<pmix_query_t>::copy_of(&query, 1).value();
+    const auto reply = zero_->ask<openpmix::InfosReply>(request);
+    ASSERT_TRUE(reply.infos);
+    std::string_view told;
+    EXPECT_EQ(PMIX_SUCCESS,
+              common::InfoView(reply.infos->infos.data(), reply.infos->infos.size()).get(PMIX_SERVER_URI, &told));
+    EXPECT_EQ(uri_, told);
+}
+
 TEST_F(OpenPmixServingTest, Request_ThatTheHostDoesNotServe_IsNotSupported) {
     openpmix::PublishRequest publish;
     InfoList data;
