@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waiting: jobs for tools to look at. Each rank prints READY NSPACE RANK URI, then waits until it is killed.
  * usage: waiting serve    rank 0 publishes; all say when they hear event -3107
+ *        waiting values   rank 0 publishes what JSON has no form for, and arrays
  *        waiting hang     rank 0 in a fence that nobody else comes to, rank 1 in a Get of what rank 0 never puts, rank
  * 2 nowhere, rank 3 not even in PMIx_Init
  *        waiting loop     the same, but rank 2 computes
  *        waiting wanted   rank 0 in a lookup that waits for what nobody publishes
  *        waiting invited  rank 0 has invited the others: rank 1 accepts, rank 2 declines, the rest says nothing */
+#include <math.h>
+
 #include "check.h"
 
 static void on_event(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
@@ -30,6 +33,25 @@ static void serve(void) {
         PMIX_INFO_LOAD(&info, "tools.test", "published", PMIX_STRING);
         CHECK_OK(PMIx_Publish(&info, 1));
     }
+    CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+    ready();
+}
+
+static void values(void) {
+    double none = NAN, open[2] = {-INFINITY, 1.5};
+    int32_t numbers[3] = {1, -2, 3};
+    bool truths[2] = {true, false};
+    pmix_data_array_t of_open = {.type = PMIX_DOUBLE, .size = 2, .array = open};
+    pmix_data_array_t of_numbers = {.type = PMIX_INT32, .size = 3, .array = numbers};
+    pmix_data_array_t of_truths = {.type = PMIX_BOOL, .size = 2, .array = truths};
+    pmix_info_t infos[5];
+    PMIX_INFO_LOAD(&infos[0], "values.none", &none, PMIX_DOUBLE);
+    PMIX_INFO_LOAD(&infos[1], "values.open", &of_open, PMIX_DATA_ARRAY);
+    PMIX_INFO_LOAD(&infos[2], "values.numbers", &of_numbers, PMIX_DATA_ARRAY);
+    PMIX_INFO_LOAD(&infos[3], "values.truths", &of_truths, PMIX_DATA_ARRAY);
+    PMIX_INFO_LOAD(&infos[4], "values.text", "caf\xe9 \xc3\xa9 \xed\xa0\x80", PMIX_STRING);
+    CHECK_OK(PMIx_Init(&me, NULL, 0));
+    if (me.rank == 0) CHECK_OK(PMIx_Publish(infos, 5));
     CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
     ready();
 }
@@ -83,6 +105,7 @@ static void invited(void) {
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
     if (strcmp(argv[1], "serve") == 0) serve();
+    if (strcmp(argv[1], "values") == 0) values();
     if (strcmp(argv[1], "hang") == 0) hang(false);
     if (strcmp(argv[1], "loop") == 0) hang(true);
     if (strcmp(argv[1], "wanted") == 0) wanted();

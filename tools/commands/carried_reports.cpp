@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -211,9 +212,11 @@ int send_reports(const std::vector<ServerState>& servers) {
     return kGood;
 }
 
-bool receive_reports(const char* program, const std::string& command, int seconds, std::vector<ServerState>& out) {
+bool receive_reports(const char* program, const std::string& command, int seconds, std::vector<ServerState>& out,
+                     bool& failed) {
     const Child child = start(command);
-    if (child.out < 0) {
+    failed = child.out < 0;
+    if (failed) {
         std::fprintf(stderr, "%s: cannot start %s\n", program, command.c_str());
         return false;
     }
@@ -227,7 +230,7 @@ bool receive_reports(const char* program, const std::string& command, int second
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
         pollfd ready{child.out, POLLIN, 0};
-        in_time = left > 0 && ::poll(&ready, 1, static_cast<int>(left)) > 0;
+        in_time = left > 0 && ::poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX))) > 0;
         const ssize_t got = in_time ? ::read(child.out, bytes, sizeof bytes) : 0;
         if (got <= 0) break;
         total += static_cast<size_t>(got);
@@ -248,6 +251,7 @@ bool receive_reports(const char* program, const std::string& command, int second
         ::kill(-child.pid, SIGKILL);
         ::waitpid(child.pid, &status, 0);
     }
+    failed = in_time && status != 0;
     bool whole = in_time && total <= kMostBytes;
     if (!in_time) {
         std::fprintf(stderr, "%s: no answer of all nodes within %d s\n", program, seconds);

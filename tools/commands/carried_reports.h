@@ -18,6 +18,8 @@ namespace commands {
 int send_reports(const std::vector<ServerState>& servers);
 
 // Starts a command by /bin/sh and takes what it prints. False: reports are missing, for the reason that is on stderr.
-bool receive_reports(const char* program, const std::string& command, int seconds, std::vector<ServerState>& out);
+// failed: because the command could not be started, or failed by itself.
+bool receive_reports(const char* program, const std::string& command, int seconds, std::vector<ServerState>& out,
+                     bool& failed);
 
 }  // namespace commands

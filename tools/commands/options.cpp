@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.h"
 
+#include <fcntl.h>
 #include <pmix.h>
 #include <unistd.h>
 
@@ -112,14 +113,24 @@ const char* g_name = "";
 
 // What was printed may never have reached a full disk: then the command has failed, whatever its status would be.
 void check_output() {
+    errno = 0;
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-    std::fprintf(stderr, "%s: cannot write: %s\n", g_name, std::strerror(errno));
+    // Of a write that failed before, the reason is not known any more.
+    std::fprintf(stderr, "%s: cannot write: %s\n", g_name, std::strerror(errno != 0 ? errno : EIO));
     ::_exit(kFailed);
+}
+
+// Else the library's descriptors would take the numbers of closed streams, and what is printed would go into them. For
+// reading only: what is printed to a closed stdout has failed.
+void have_streams() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) != fd) ::_exit(kFailed);
 }
 }  // namespace
 
 CommandLine::CommandLine(const Program& program, int argc, char** argv) : program_(program) {
     g_name = program.name;
+    have_streams();
     std::atexit(&check_output);
     const std::vector<Option> options = options_of(program);
     for (int i = 1; i < argc; ++i) {
@@ -153,6 +164,8 @@ CommandLine::CommandLine(const Program& program, int argc, char** argv) : progra
         } else {
             wrong("--" + name + " needs " + known->value);
         }
+        // An unset variable of a shell: to take it for "any server", or for a name, would be a guess.
+        if (known->value != nullptr && value.empty()) wrong("--" + name + " needs " + known->value);
         given_.emplace(name, value);
     }
     if (has("help")) {
@@ -185,11 +198,12 @@ std::vector<std::string> CommandLine::all(const std::string& option) const {
     return values;
 }
 
-long CommandLine::number(const std::string& option, long otherwise, long min) const {
+long CommandLine::number(const std::string& option, long otherwise, long min, long max) const {
     if (!has(option)) return otherwise;
     long n = 0;
     if (!to_number(text(option), n) || n < min)
         wrong("--" + option + " needs a number of at least " + std::to_string(min) + ", not " + text(option));
+    if (n > max) wrong("--" + option + " needs a number of at most " + std::to_string(max) + ", not " + text(option));
     return n;
 }
 

@@ -6,6 +6,7 @@
 // --man and on a wrong command line (status 2).
 #pragma once
 
+#include <climits>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,8 +46,8 @@ class CommandLine {
     // The last one given, or otherwise.
     std::string text(const std::string& option, const std::string& otherwise = "") const;
     std::vector<std::string> all(const std::string& option) const;
-    // A whole number of at least `min`; anything else is a wrong command line.
-    long number(const std::string& option, long otherwise, long min = 0) const;
+    // A whole number from `min` to `max`; anything else is a wrong command line. What goes into an int fits by default.
+    long number(const std::string& option, long otherwise, long min = 0, long max = INT_MAX) const;
     const std::vector<std::string>& operands() const { return operands_; }
     const Program& program() const { return program_; }
     // A wrong command line: prints the reason and exits.

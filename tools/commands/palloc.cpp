@@ -45,16 +45,16 @@ int main(int argc, char** argv) {
                                                                : PMIX_ALLOC_NEW;
     Infos infos;
     const auto count = [&](const char* option, const char* key) {
-        const auto n = static_cast<uint64_t>(line.number(option, 0, 1));
+        const auto n = static_cast<uint64_t>(line.number(option, 0, 1, LONG_MAX));
         if (n != 0) infos.add(key, &n, PMIX_UINT64);
     };
     count("nodes", PMIX_ALLOC_NUM_NODES);
     count("cpus", PMIX_ALLOC_NUM_CPUS);
     if (line.has("memory")) {
-        const float megabytes = static_cast<float>(line.number("memory", 0, 1));
+        const float megabytes = static_cast<float>(line.number("memory", 0, 1, LONG_MAX));
         infos.add(PMIX_ALLOC_MEM_SIZE, &megabytes, PMIX_FLOAT);
     }
-    if (line.has("time")) infos.text(PMIX_ALLOC_TIME, std::to_string(line.number("time", 0, 1)));
+    if (line.has("time")) infos.text(PMIX_ALLOC_TIME, std::to_string(line.number("time", 0, 1, LONG_MAX)));
     if (line.has("id")) infos.text(PMIX_ALLOC_ID, line.text("id"));
     if (line.has("request-id")) infos.text(PMIX_ALLOC_REQ_ID, line.text("request-id"));
     if (line.has("node-list")) infos.text(PMIX_ALLOC_NODE_LIST, line.text("node-list"));

@@ -59,15 +59,14 @@ void on_loss(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t, p
     done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
-int listen(const CommandLine& line, std::vector<pmix_status_t>& codes) {
-    g_left = line.number("count", 1, 1);
+// seconds: 0 is no limit.
+int listen(std::vector<pmix_status_t>& codes, long seconds) {
     const pmix_status_t handler =
         PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, &on_event, nullptr, nullptr);
     if (handler < 0) return failed(kProgram.name, "cannot register for the event", handler);
     pmix_status_t loss = PMIX_ERR_LOST_CONNECTION;
     const pmix_status_t end = PMIx_Register_event_handler(&loss, 1, nullptr, 0, &on_loss, nullptr, nullptr);
     if (end < 0) return failed(kProgram.name, "cannot register for the loss of the server", end);
-    const long seconds = line.number("for", 0, 1);
     timespec until{};
     ::clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += seconds;
@@ -124,8 +123,10 @@ int main(int argc, char** argv) {
     }
     Infos infos;
     for (const std::string& setting : line.all("info")) infos.from_text(line, setting);
+    g_left = line.number("count", 1, 1);
+    const long seconds = line.number("for", 0, 1);
     const Tool tool(line);
-    if (line.has("listen")) return listen(line, codes);
+    if (line.has("listen")) return listen(codes, seconds);
     // The server would take it, and nobody would get it.
     for (const pmix_proc_t& target : targets) {
         if (job_exists(target.nspace)) continue;

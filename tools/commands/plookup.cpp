@@ -40,12 +40,14 @@ int main(int argc, char** argv) {
     for (const auto& r : ranges)
         if (wanted == r.name) infos.add(PMIX_RANGE, &r.range, PMIX_DATA_RANGE);
     if (infos.size() == 0) line.wrong("there is no range " + wanted);
+    for (const std::string& key : line.operands())
+        if (key.empty() || key.size() > PMIX_MAX_KEYLEN) line.wrong("no key: " + key);
+    const int seconds = static_cast<int>(line.number("wait-seconds", 0, 1));
     const Tool tool(line);
     if (line.has("wait-for-keys")) {
         const int all = 0;
         infos.add(PMIX_WAIT, &all, PMIX_INT);
     }
-    const int seconds = static_cast<int>(line.number("wait-seconds", 0, 1));
     if (seconds > 0) infos.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
     const size_t n = line.operands().size();
     std::vector<pmix_pdata_t> data(n);

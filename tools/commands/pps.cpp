@@ -17,12 +17,26 @@ const Program kProgram = {
     "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program.\n\n"
     "With --local, and where only the server answers because its resource manager takes no tools, these are the\n"
     "processes of the server's own node. Where the job has others, a line says so (with --json on stderr).",
-    {{"local", nullptr, "only those of the server's own node"}, {"json", nullptr, "as JSON"}},
+    {{"local", nullptr, "only those of the server's own node"},
+     {"json", nullptr, "as JSON"},
+     {"timeout-query", "SECONDS", "limit of time for each answer (default 60)"}},
     true,
     0,
     64,
     {{"pps", "all jobs of the server"}, {"pps --local --json myjob", "one job's processes on this node"}},
 };
+
+constexpr long kQuerySeconds = 60;
+
+int query_seconds(const CommandLine& line) {
+    return static_cast<int>(line.number("timeout-query", kQuerySeconds, 1));
+}
+
+// A server or resource manager that is stopped must not hold up the command for ever.
+void limit(const CommandLine& line, Infos& about) {
+    const int seconds = query_seconds(line);
+    about.add(PMIX_TIMEOUT, &seconds, PMIX_INT);
+}
 
 pmix_status_t table(const CommandLine& line, const std::string& job, Answers& answers) {
     const char* keys[] = {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE};
@@ -31,11 +45,12 @@ pmix_status_t table(const CommandLine& line, const std::string& job, Answers& an
     for (int i = line.has("local") ? 1 : 0; i < 2; ++i) {
         Infos about;
         about.text(PMIX_NSPACE, job);
+        limit(line, about);
         if (answers.infos != nullptr) PMIx_Info_free(answers.infos, answers.count);
         answers.infos = nullptr;
         query({keys[i]}, about, answers);
         rc = answers.status;
-        if (rc == PMIX_SUCCESS) break;
+        if (rc == PMIX_SUCCESS || rc == PMIX_ERR_TIMEOUT) break;
     }
     return rc;
 }
@@ -51,9 +66,10 @@ const pmix_data_array_t* rows_of(const Answers& answers) {
 
 // Where these are not all processes of the job: "2 of 4 processes: those of node1 only". Empty: all, or it is not
 // known.
-std::string part_of_job(const std::string& job, const pmix_data_array_t& rows) {
+std::string part_of_job(const CommandLine& line, const std::string& job, const pmix_data_array_t& rows) {
     Infos about;
     about.text(PMIX_NSPACE, job);
+    limit(line, about);
     Answers answers;
     query({PMIX_JOB_SIZE}, about, answers);
     const pmix_value_t* size = answers.find(PMIX_JOB_SIZE);
@@ -75,12 +91,14 @@ std::string part_of_job(const std::string& job, const pmix_data_array_t& rows) {
 
 int main(int argc, char** argv) {
     const CommandLine line(kProgram, argc, argv);
+    static_cast<void>(query_seconds(line));  // a wrong one is refused before anything is done
     const Tool tool(line, Role::either);
     std::vector<std::string> jobs = line.operands();
     if (jobs.empty()) {
-        Infos none;
+        Infos limited;
         Answers answers;
-        query({PMIX_QUERY_NAMESPACES}, none, answers);
+        limit(line, limited);
+        query({PMIX_QUERY_NAMESPACES}, limited, answers);
         const pmix_value_t* value = answers.find(PMIX_QUERY_NAMESPACES);
         if (value == nullptr) return failed(kProgram.name, "cannot list the jobs", answers.status);
         for (const std::string& job : split_all(shown(*value), ','))
@@ -99,7 +117,7 @@ int main(int argc, char** argv) {
         pmix_value_t all{};
         all.type = PMIX_DATA_ARRAY;
         all.data.darray = const_cast<pmix_data_array_t*>(rows);
-        const std::string part = part_of_job(job, *rows);
+        const std::string part = part_of_job(line, job, *rows);
         if (line.has("json")) {
             if (!part.empty()) std::fprintf(stderr, "%s: %s: %s\n", kProgram.name, job.c_str(), part.c_str());
             out += (out.empty() ? "" : ",") + json_text(job) + ":" + json(all);

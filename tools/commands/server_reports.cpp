@@ -161,6 +161,7 @@ void ask(const CommandLine& line, const std::string& uri, const Wanted& wanted, 
     pmix_proc_t name{};
     const int seconds = static_cast<int>(line.number("timeout", 5, 1));
     const pmix_status_t rc = attach(uri, true, seconds, name);
+    if (rc == PMIX_ERR_BAD_PARAM && line.has("uri") && !is_openpmix_address(uri)) line.wrong("no such server address");
     if (rc != PMIX_SUCCESS) {
         server.problem = is_openpmix_address(uri) ? std::string("has OpenPMIx's library, which has no reports")
                                                   : std::string("does not answer: ") + PMIx_Error_string(rc);

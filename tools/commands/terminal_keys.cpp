@@ -5,7 +5,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <climits>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 
 namespace commands {
 namespace {
@@ -23,6 +27,7 @@ void restore() {
 TerminalKeys::TerminalKeys() {
     if (::tcgetattr(STDIN_FILENO, &g_terminal) != 0) return;
     g_changed = 1;
+    std::atexit(&restore);  // where the command ends in the midst of its work
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         std::signal(signal, [](int number) {
             restore();
@@ -44,7 +49,7 @@ char TerminalKeys::pressed_before(std::chrono::steady_clock::time_point end) con
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
         if (left <= 0) return 0;
-        if (::poll(&in, g_changed ? 1 : 0, static_cast<int>(left)) <= 0) continue;
+        if (::poll(&in, g_changed ? 1 : 0, static_cast<int>(std::min<int64_t>(left, INT_MAX))) <= 0) continue;
         char key = 0;
         return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -152,6 +153,7 @@ bool add_typed(Infos& infos, const std::string& key, const std::string& text, pm
 
 void Infos::from_text(const CommandLine& line, const std::string& setting) {
     const auto [name, value] = split(setting, '=');
+    if (name.empty()) line.wrong("NAME=VALUE needs a name: " + setting);
     const std::string key = attribute_string(name);
     const pmix_data_type_t type = type_of(key);
     const bool alone = setting.find('=') == setting.npos;
@@ -201,11 +203,8 @@ Tool::Tool(const CommandLine& line, Role role) {
         add_choice(line, infos);
     }
     if (role == Role::observer) infos.flag(WIREUP_OBSERVER);
-    // In the environment of a rank of a server with OpenPMIx's library, a command would be that rank, and end as it.
-    if (std::getenv("PMIX_SERVER_URI_WIREUP") == nullptr) {
-        ::unsetenv("PMIX_NAMESPACE");
-        ::unsetenv("PMIX_RANK");
-    }
+    // In the environment of a rank a command would be that rank, and its end the rank's: lost, where it is killed.
+    for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_WIREUP_TOKEN"}) ::unsetenv(name);
     pmix_status_t rc = PMIx_tool_init(&self_, infos.data(), infos.size());
     if (role == Role::either && (rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_UNREACH)) {
         infos.flag(WIREUP_OBSERVER);
@@ -272,6 +271,7 @@ std::string attribute_string(const std::string& name) {
 bool to_status(const std::string& text, pmix_status_t& out) {
     long n = 0;
     if (to_number(text, n)) {
+        if (n < INT32_MIN || n > INT32_MAX) return false;
         out = static_cast<pmix_status_t>(n);
         return true;
     }
@@ -288,6 +288,7 @@ std::vector<pmix_proc_t> to_procs(const std::string& text) {
     pmix_proc_t proc;
     const size_t colon = text.rfind(':');
     const std::string nspace = text.substr(0, colon);
+    if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN) return {};
     if (colon == text.npos) {
         PMIx_Load_procid(&proc, nspace.c_str(), PMIX_RANK_WILDCARD);
         procs.push_back(proc);
@@ -379,22 +380,45 @@ bool simple(const pmix_value_t& value, std::string& out, bool& is_text) {
     return true;
 }
 
+// The bytes of an element that a value has in itself. 0: not so, or a type that is not shown.
+size_t size_in_value(pmix_data_type_t type) {
+    static const std::map<pmix_data_type_t, size_t> sizes = {{PMIX_STRING, sizeof(char*)},
+                                                             {PMIX_BOOL, sizeof(bool)},
+                                                             {PMIX_BYTE, 1},
+                                                             {PMIX_SIZE, sizeof(size_t)},
+                                                             {PMIX_PID, sizeof(pid_t)},
+                                                             {PMIX_INT, sizeof(int)},
+                                                             {PMIX_INT8, 1},
+                                                             {PMIX_INT16, 2},
+                                                             {PMIX_INT32, 4},
+                                                             {PMIX_INT64, 8},
+                                                             {PMIX_UINT, sizeof(unsigned)},
+                                                             {PMIX_UINT8, 1},
+                                                             {PMIX_UINT16, 2},
+                                                             {PMIX_UINT32, 4},
+                                                             {PMIX_UINT64, 8},
+                                                             {PMIX_FLOAT, sizeof(float)},
+                                                             {PMIX_DOUBLE, sizeof(double)},
+                                                             {PMIX_TIMEVAL, sizeof(timeval)},
+                                                             {PMIX_TIME, sizeof(time_t)},
+                                                             {PMIX_STATUS, sizeof(pmix_status_t)},
+                                                             {PMIX_PROC_RANK, sizeof(pmix_rank_t)},
+                                                             {PMIX_PROC_STATE, sizeof(pmix_proc_state_t)}};
+    const auto found = sizes.find(type);
+    return found == sizes.end() ? 0 : found->second;
+}
+
 // An element of an array as a value that borrows it. False: a type that is not shown.
 bool element(const pmix_data_array_t& array, size_t i, pmix_value_t& out) {
     std::memset(&out, 0, sizeof out);
     out.type = array.type;
+    if (const size_t size = size_in_value(array.type); size != 0) {
+        std::memcpy(&out.data, static_cast<const char*>(array.array) + i * size, size);
+        return true;
+    }
     switch (array.type) {
-        case PMIX_STRING:
-            out.data.string = static_cast<char**>(array.array)[i];
-            return true;
         case PMIX_PROC:
             out.data.proc = static_cast<pmix_proc_t*>(array.array) + i;
-            return true;
-        case PMIX_UINT32:
-            out.data.uint32 = static_cast<uint32_t*>(array.array)[i];
-            return true;
-        case PMIX_SIZE:
-            out.data.size = static_cast<size_t*>(array.array)[i];
             return true;
         case PMIX_DATA_ARRAY:
             out.data.darray = static_cast<pmix_data_array_t*>(array.array) + i;
@@ -462,10 +486,33 @@ std::string shown(const pmix_value_t& value, unsigned indent) {
     return out;
 }
 
+namespace {
+
+// The bytes of the character of UTF-8 at the start of text, or 0: it starts with none.
+size_t utf8_length(std::string_view text) {
+    const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+    const unsigned first = at(0);
+    const size_t length = first < 0x80                    ? 1
+                          : first >= 0xc2 && first < 0xe0 ? 2
+                          : first >= 0xe0 && first < 0xf0 ? 3
+                          : first >= 0xf0 && first < 0xf5 ? 4
+                                                          : 0;
+    for (size_t i = 1; i < length; ++i)
+        if ((at(i) & 0xc0) != 0x80) return 0;
+    // Longer than it need be, a half of a pair of UTF-16, or beyond the last character.
+    const bool none = (first == 0xe0 && at(1) < 0xa0) || (first == 0xed && at(1) > 0x9f) ||
+                      (first == 0xf0 && at(1) < 0x90) || (first == 0xf4 && at(1) > 0x8f);
+    return none ? 0 : length;
+}
+
+}  // namespace
+
 std::string json_text(const std::string& text) {
     std::string out = "\"";
-    for (const char c : text) {
+    for (size_t i = 0; i < text.size();) {
+        const char c = text[i];
         const auto byte = static_cast<unsigned char>(c);
+        const size_t length = utf8_length(std::string_view(text).substr(i));
         if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
@@ -473,9 +520,12 @@ std::string json_text(const std::string& text) {
             char code[8];
             std::snprintf(code, sizeof code, "\\u%04x", byte);
             out += code;
+        } else if (length == 0) {
+            out += "\\ufffd";
         } else {
-            out += c;
+            out.append(text, i, length);
         }
+        i += length == 0 ? 1 : length;
     }
     return out + "\"";
 }
@@ -506,6 +556,9 @@ std::string json_infos(const pmix_info_t* infos, size_t n) {
 std::string json(const pmix_value_t& value) {
     std::string out;
     bool is_text = false;
+    // JSON has no number for these.
+    if (value.type == PMIX_FLOAT && !std::isfinite(value.data.fval)) return "null";
+    if (value.type == PMIX_DOUBLE && !std::isfinite(value.data.dval)) return "null";
     if (simple(value, out, is_text)) return is_text ? json_text(out) : out;
     const pmix_data_array_t* array = value.data.darray;
     if (array == nullptr) return "[]";

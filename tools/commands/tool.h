@@ -52,7 +52,8 @@ class Infos {
 // process's library answers.
 enum class Role { tool, observer, either, none };
 
-// Connected from construction to destruction.
+// Connected from construction to destruction. In a rank's environment it is not that rank: only the server is taken
+// from there.
 class Tool {
   public:
     explicit Tool(const CommandLine& line, Role role = Role::tool);
@@ -88,13 +89,14 @@ void query(const std::vector<std::string>& keys, Infos& qualifiers, Answers& ans
 std::string attribute_string(const std::string& name);
 // A status by name or number. False: neither.
 bool to_status(const std::string& text, pmix_status_t& out);
-// "NSPACE" or "NSPACE:RANK[,RANK...]".
+// "NSPACE" or "NSPACE:RANK[,RANK...]". Empty: neither.
 std::vector<pmix_proc_t> to_procs(const std::string& text);
 
 // For people: one line, or indented lines for arrays and structs.
 std::string shown(const pmix_value_t& value, unsigned indent = 0);
 std::string shown(const pmix_proc_t& proc);
-// As JSON. Lists are arrays, infos objects; keys that occur several times become arrays.
+// As JSON. Lists are arrays, infos objects; keys that occur several times become arrays. What is no number for JSON
+// (NaN, infinite) is null, and bytes that are no UTF-8 are U+FFFD.
 std::string json(const pmix_value_t& value);
 std::string json_text(const std::string& text);
 std::string json_infos(const pmix_info_t* infos, size_t n);

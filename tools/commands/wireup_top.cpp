@@ -88,6 +88,7 @@ struct State {
     std::vector<ServerState> servers;
     std::vector<MissingProcess> missing{};
     bool whole = true;
+    bool starter_failed = false;
     bool any_silent() const {
         return std::any_of(servers.begin(), servers.end(), [](const ServerState& s) { return s.silent; });
     }
@@ -122,7 +123,7 @@ State look(const CommandLine& line, bool stacks = false) {
         // Quotes in the path of a program are its installer's mistake.
         const std::string command = line.text("through") + " '" + own_path() + "' --part";
         const int seconds = static_cast<int>(line.number("timeout", kNodesSeconds, 1));
-        state.whole = receive_reports(line.program().name, command, seconds, state.servers);
+        state.whole = receive_reports(line.program().name, command, seconds, state.servers, state.starter_failed);
     } else {
         state.whole = get_reports(line, wanted, state.servers);
     }
@@ -200,6 +201,7 @@ int show(const CommandLine& line, const State& state, const View& view, bool to_
             std::fprintf(stderr, "%s: the server %s\n", kProgram.name, server.problem.c_str());
     if (state.any_silent() || (!good && state.any_answered())) return kFailed;
     if (state.any_answered()) return good ? kGood : kFailed;
+    if (state.starter_failed) return kFailed;  // whether there are servers is not known
     std::fprintf(stderr, "%s: no server answers\n", kProgram.name);
     return kNoServer;
 }
