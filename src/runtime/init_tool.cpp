@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client/data/get.h"
 #include "client/data/singleton.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
@@ -28,6 +29,7 @@ namespace pmix::api {
 namespace {
 
 using client::ServerSet;
+using common::InfoList;
 using common::InfoView;
 using common::ProcId;
 using transport::LoopRole;
@@ -39,6 +41,18 @@ std::string take_variable(const char* name) {
     std::string value(text, common::bounded_length(text, 16u << 10));
     ::unsetenv(name);
     return value;
+}
+
+// Is the tool a process of a job that the server has data of? Any other tool is described by itself alone.
+bool is_of_a_job(client::Session& session) {
+    InfoList here_only;
+    pmix_value_t* size = nullptr;
+    pmix_status_t rc = here_only.append_flag(PMIX_OPTIONAL, true);
+    const pmix_proc_t job = ProcId(session.self().nspace, PMIX_RANK_WILDCARD).to_c();
+    if (rc == PMIX_SUCCESS)
+        rc = client::get(session, &job, PMIX_JOB_SIZE, here_only.c_array(), here_only.size(), &size);
+    if (size != nullptr) PMIx_Value_free(size, 1);
+    return rc != PMIX_ERR_NOT_FOUND;
 }
 
 }  // namespace
@@ -190,7 +204,7 @@ pmix_status_t Library::set_up_tool(InfoView infos) {
         session.reset();
         return rc;
     }
-    if (!found) client::describe_singleton(*session);
+    if (!found || !is_of_a_job(*session)) client::describe_singleton(*session);
     client_ = std::move(session);
     if (server_ != nullptr) client_->own_facts().note_uri(self, server_->uri());
     servers_ = &servers;

@@ -178,6 +178,20 @@ static void identity(void) {
     CHECK_OK(PMIx_tool_init(&me, info, 3));
     CHECK(strcmp(me.nspace, "a-tool") == 0 && me.rank == 7);
     CHECK_STATUS(PMIx_Get(&me, "nothing-is-there", NULL, 0, &value), PMIX_ERR_NOT_FOUND);
+    /* The server has no data of it, so the tool describes itself: a job of one. */
+    CHECK_OK(PMIx_Get(&me, PMIX_JOB_SIZE, NULL, 0, &value));
+    CHECK(value->type == PMIX_UINT32 && value->data.uint32 == 1);
+    PMIX_VALUE_RELEASE(value);
+    CHECK_OK(PMIx_Get(&me, PMIX_RANK, NULL, 0, &value));
+    CHECK(value->type == PMIX_PROC_RANK && value->data.rank == 7);
+    PMIX_VALUE_RELEASE(value);
+    CHECK_OK(PMIx_Get(&me, PMIX_JOBID, NULL, 0, &value));
+    CHECK(value->type == PMIX_STRING && strcmp(value->data.string, "a-tool") == 0);
+    PMIX_VALUE_RELEASE(value);
+    CHECK_OK(PMIx_Get(&me, PMIX_HOSTNAME, NULL, 0, &value));
+    PMIX_VALUE_RELEASE(value);
+    CHECK_OK(PMIx_Get(&me, PMIX_LOCAL_RANK, NULL, 0, &value));
+    PMIX_VALUE_RELEASE(value);
     CHECK_OK(PMIx_tool_finalize());
 
     /* Nobody there, and it does not mind; without that it does. */

@@ -79,12 +79,12 @@ static void several(void) {
 static void events(void) {
     struct server a, b;
     bool yes = true;
-    pmix_status_t code = EVENT;
+    pmix_status_t codes[] = {EVENT, PMIX_ERR_LOST_CONNECTION};
     CHECK_OK(start_server(&a, TOOLS, "a", NULL));
     CHECK_OK(start_server(&b, TOOLS, "b", NULL));
     /* A handler that is older than the first connection. */
     CHECK_OK(init_with(PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL));
-    pmix_status_t handler = PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+    pmix_status_t handler = PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, NULL, NULL);
     CHECK(handler >= 0);
     CHECK_OK(attach_to(PMIX_SERVER_URI, a.uri, PMIX_STRING, false, NULL));
     ask(&a, 'e');
@@ -93,15 +93,21 @@ static void events(void) {
     CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, NULL));
     ask(&a, 'e');
     until(&heard, 2);
-    /* And moves when that one has gone. */
+    ask(&b, 'e');
+    /* And moves when that one has gone: to the primary one, for what is raised from then on. */
     end_server(&a, 0);
+    until(&lost, 1);
+    ask(&b, 'e');
+    until(&heard, 3);
+    /* Where it returns to, it does not hear again what it has heard. */
     CHECK_OK(PMIx_tool_disconnect(&b.name));
     CHECK_OK(attach_to(PMIX_SERVER_URI, b.uri, PMIX_STRING, true, NULL));
     ask(&b, 'e');
-    until(&heard, 3);
+    until(&heard, 4);
     /* Its own events come back to it. */
     CHECK_OK(PMIx_Notify_event(EVENT, NULL, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
-    until(&heard, 4);
+    until(&heard, 5);
+    CHECK(heard == 5);
     CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
     CHECK_OK(PMIx_tool_finalize());
     end_server(&b, 0);

@@ -50,11 +50,13 @@ void describe_singleton(Session& session) {
                             PMIX_NODE_SIZE, PMIX_NUM_NODES, PMIX_JOB_NUM_APPS}) {
         of_job(key, Value::u32(1));
     }
-    of_job(PMIX_LOCAL_PEERS, text("0"));
-    of_job(PMIX_LOCALLDR, Value::number(common::Rank{0}, PMIX_PROC_RANK));
+    // A tool may have been given another rank.
+    const common::Rank rank = session.self().rank;
+    of_job(PMIX_LOCAL_PEERS, text(std::to_string(rank)));
+    of_job(PMIX_LOCALLDR, Value::number(rank, PMIX_PROC_RANK));
     of_job(PMIX_NODEID, Value::u32(0));
     of_job(PMIX_HOSTNAME, text(host_name()));
-    of_self(PMIX_RANK, Value::number(common::Rank{0}, PMIX_PROC_RANK));
+    of_self(PMIX_RANK, Value::number(rank, PMIX_PROC_RANK));
     of_self(PMIX_APP_RANK, Value::number(common::Rank{0}, PMIX_PROC_RANK));
     of_self(PMIX_GLOBAL_RANK, Value::number(common::Rank{0}, PMIX_PROC_RANK));
     of_self(PMIX_APPNUM, Value::u32(0));

@@ -297,7 +297,10 @@ void Events::deliver(const std::shared_ptr<const Event>& event) {
     const bool invites = event->traits.code == PMIX_GROUP_INVITED;
     if (invites) tell_groups(*event, {}, false);
     std::vector<size_t> chain = order_.chain(event->traits);
-    std::erase_if(chain, [&](size_t reference) { return !handlers_.at(reference).active; });
+    // Each of a tool's servers has the event for the handlers that are registered with it.
+    std::erase_if(chain, [&](size_t reference) {
+        return !handlers_.at(reference).active || !session_.is_from_server_of(reference);
+    });
     if (!chain.empty()) return start(event, std::move(chain));
     if (!invites) tell_groups(*event, {}, false);
 }
@@ -415,6 +418,7 @@ void Events::take_results(const Finish& done) {
 // ---- events come in ----
 
 void Events::on_notify(common::EventNotify&& event) {
+    session_.note_event(event.number, event.replay_for);
     auto made = make_event(event.status, std::move(event.source), event.nearness, event.infos.take());
     if (event.replay_for == 0) {
         deliver(made);

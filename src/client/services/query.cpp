@@ -49,6 +49,8 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
         const pmix_query_t& q = queries[i];
         if (q.keys == nullptr || q.keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
         if (check_infos(q.qualifiers, q.nqual) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+        int limit_s = 0;
+        if (read_timeout(q.qualifiers, q.nqual, &limit_s) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
         for (char** key = q.keys; *key != nullptr; ++key) {
             const size_t length = common::bounded_length(*key, common::kMaxKeyLength + 1);
             if (length == 0 || length > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
@@ -57,6 +59,17 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
         if (view.has(PMIX_PROCID) && (view.has(PMIX_NSPACE) || view.has(PMIX_RANK))) return PMIX_ERR_BAD_PARAM;
     }
     return PMIX_SUCCESS;
+}
+
+// The server has one request for all the queries, so the shortest of their limits is the call's. 0: none has one.
+int limit_of(const pmix_query_t queries[], size_t n) noexcept {
+    int shortest = 0;
+    for (size_t i = 0; i < n; ++i) {
+        int limit_s = 0;
+        if (read_timeout(queries[i].qualifiers, queries[i].nqual, &limit_s) != PMIX_SUCCESS || limit_s == 0) continue;
+        shortest = shortest == 0 ? limit_s : std::min(shortest, limit_s);
+    }
+    return shortest;
 }
 
 // What is true of the server at this moment: it is asked again each time.
@@ -84,10 +97,11 @@ bool needs_host(InfoView qualifiers) noexcept {
 class Work {
   public:
     Work(Session* session, const pmix_query_t queries[], size_t n)
-        : session_(session), queries_(queries), found_(n), open_(n), support_(n) {}
+        : session_(session), queries_(queries), limit_s_(limit_of(queries, n)), found_(n), open_(n), support_(n) {}
 
     pmix_status_t answer_here();
     bool needs_server() const noexcept { return !sent_.empty(); }
+    int limit_s() const noexcept { return limit_s_; }
     common::QueryRequest request();
     // The server's answer, or what became of it.
     pmix_status_t take(pmix_status_t status, const common::ResultsReply& reply);
@@ -115,6 +129,7 @@ class Work {
 
     Session* session_;  // null: before init
     const pmix_query_t* queries_;
+    int limit_s_;
     std::vector<InfoList> found_;
     std::vector<std::vector<std::string>> open_;  // keys that are not answered here
     std::vector<InfoList> support_;               // the server's answers for its levels
@@ -190,9 +205,10 @@ pmix_status_t append_filed_servers(InfoList& all) {
     return PMIX_SUCCESS;
 }
 
-Result<Value> servers_here(const transport::Io& io) {
+Result<Value> servers_here(int limit_s, const transport::Io& io) {
     InfoList all;
-    for (const common::IdentityReply& identity : look_around(transport::Deadline::in_ms(kLookAroundMs), io)) {
+    const int64_t most_ms = limit_s == 0 ? kLookAroundMs : std::min(kLookAroundMs, int64_t{limit_s} * 1000);
+    for (const common::IdentityReply& identity : look_around(transport::Deadline::in_ms(most_ms), io)) {
         InfoList one;
         const pmix_rank_t rank = identity.server.rank;
         const auto pid = static_cast<pid_t>(identity.pid);
@@ -230,7 +246,7 @@ pmix_status_t Work::answer_one(size_t i, const char* key) {
         return add(i, key, Value::string(common::supported_query_keys(common::level::client)));
     // A tool can see for itself, whether or not it has a server.
     if (std::strcmp(key, PMIX_QUERY_AVAIL_SERVERS) == 0 && session_->is_tool() && !session_->must_not_wait()) {
-        auto servers = servers_here(session_->loop().io());
+        auto servers = servers_here(limit_s_, session_->loop().io());
         return servers.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : add(i, key, std::move(servers));
     }
     const bool the_servers =
@@ -469,7 +485,7 @@ pmix_status_t query(Session& session, const pmix_query_t queries[], size_t nquer
     if (rc != PMIX_SUCCESS) return rc;
     if (work.needs_server()) {
         common::ResultsReply reply;
-        rc = session.ask<Command::query>(work.request(), reply);
+        rc = session.ask<Command::query>(work.request(), reply, work.limit_s());
         rc = work.take(rc, reply);
         if (rc != PMIX_SUCCESS) return rc;
     }
@@ -495,7 +511,7 @@ pmix_status_t query_nb(Session& session, const pmix_query_t queries[], size_t nq
     const auto done = [work, callback, cbdata](pmix_status_t status, common::ResultsReply& reply) {
         call_back(*work, callback, cbdata, [&] { return work->take(status, reply); });
     };
-    return session.ask_nb<Command::query>(work->request(), done);
+    return session.ask_nb<Command::query>(work->request(), done, work->limit_s());
 }
 
 }  // namespace pmix::client

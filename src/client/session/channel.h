@@ -86,6 +86,14 @@ class Channel {
         return false;
     }
 
+    // An event is being delivered, with its server's number for it and the handler that it is replayed for. Loop.
+    virtual void note_event(uint64_t number, uint64_t replay_for) { (void)number, (void)replay_for; }
+    // Has the server that sends the event which is being delivered been asked for it by this handler? Loop.
+    virtual bool is_from_server_of(uint64_t reference) const {
+        (void)reference;
+        return true;
+    }
+
     // The server is to have answered a finalize before the connection ends.
     virtual bool awaits_finalize() const noexcept { return false; }
 

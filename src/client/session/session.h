@@ -118,6 +118,13 @@ class Session final : public transport::ConnectionHandler {
     OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
+    // See Channel. Loop.
+    void note_event(uint64_t number, uint64_t replay_for) {
+        if (channel_ != nullptr) channel_->note_event(number, replay_for);
+    }
+    bool is_from_server_of(uint64_t reference) const {
+        return channel_ == nullptr || channel_->is_from_server_of(reference);
+    }
     // Its servers are of its own choice.
     bool is_tool() const noexcept { return is_tool_; }
     void set_is_tool() noexcept { is_tool_ = true; }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <utility>
 
+#include "common/protocol/event_infos.h"
 #include "common/protocol/messages.h"
 
 namespace pmix::client {
@@ -71,11 +73,25 @@ class ServerSet::Member final : public transport::ConnectionHandler {
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override {
         if (frame.header.kind == FrameKind::reply) answered(frame.header.id, frame.header.status);
         if (!is_for_us(frame.header)) return;
+        const Speaking speaking(set_.speaking_, this);
         set_.hooks_.sink.on_frame(std::move(frame));
     }
     void on_closed(pmix_status_t) REQUIRES(common::loop_thread) override { set_.member_closed(*this); }
 
   private:
+    // While the set's sink has a frame of this server.
+    class Speaking {
+      public:
+        Speaking(const Member*& now, const Member* member) noexcept : now_(now), outer_(std::exchange(now, member)) {}
+        ~Speaking() { now_ = outer_; }
+        Speaking(const Speaking&) = delete;
+        Speaking& operator=(const Speaking&) = delete;
+
+      private:
+        const Member*& now_;
+        const Member* const outer_;
+    };
+
     // Segments are the primary server's, and numbered by it.
     bool is_for_us(const FrameHeader& header) const noexcept {
         const bool about_segments =
@@ -126,6 +142,11 @@ class ServerSet::Member final : public transport::ConnectionHandler {
 ServerSet::ServerSet(Hooks hooks) : hooks_(std::move(hooks)) {}
 
 ServerSet::~ServerSet() = default;
+
+void ServerSet::Handler::settle_at(const Member& member) {
+    home = &member;
+    if (server != member.id()) server = member.id(), had = 0;
+}
 
 // ---- the attached servers ----
 
@@ -235,19 +256,26 @@ pmix_status_t ServerSet::set_primary(const ProcId& id) {
         primary_ = member;
     }
     hooks_.changed(id);
-    settle_handlers(member);
+    settle_handlers();
     return PMIX_SUCCESS;
 }
 
-// Handlers that no server has are the new one's.
-void ServerSet::settle_handlers(const MemberPtr& primary) {
-    std::vector<std::vector<uint8_t>> registrations;
+// Handlers that no server has are the primary one's.
+void ServerSet::settle_handlers() {
+    MemberPtr primary;
+    std::vector<common::Blob> registrations;
     {
         MutexLock lock(mutex_);
+        primary = primary_;
+        if (primary == nullptr || primary->is_finalized()) return;
         for (auto& [reference, handler] : handlers_) {
             if (handler.home != nullptr) continue;
-            handler.home = primary.get();
-            registrations.push_back(handler.registration);
+            const bool returns = handler.server == primary->id() && handler.had != 0;
+            handler.registration.after = returns ? handler.had : handler.until;
+            auto payload = common::message_bytes(handler.registration);
+            if (!payload) continue;
+            registrations.push_back(std::move(payload).value());
+            handler.settle_at(*primary);
         }
     }
     FrameHeader header = FrameHeader::notify(static_cast<uint16_t>(Command::register_events));
@@ -265,7 +293,7 @@ void ServerSet::take_out(const MemberPtr& member) {
         was_primary = primary_ == member;
         if (was_primary) primary_ = nullptr;
         for (auto& [reference, handler] : handlers_)
-            if (handler.home == member.get()) handler.home = nullptr;
+            if (handler.home == member.get()) handler.home = nullptr, handler.until = common::event_clock();
         std::erase_if(pulls_, [&](const auto& entry) { return entry.second.lock() == member; });
     }
     // It may be what has called us.
@@ -273,6 +301,8 @@ void ServerSet::take_out(const MemberPtr& member) {
     // First, since a caller that hears of the loss may choose another server at once.
     if (was_primary) hooks_.changed({});
     member->fail_all();
+    // Where another one is the primary, nobody chooses one now.
+    settle_handlers();
 }
 
 void ServerSet::forget_pull(uint64_t reference) noexcept {
@@ -314,6 +344,10 @@ void ServerSet::member_closed(Member& gone) {
 
 void ServerSet::close() noexcept {
     transport::assert_on_loop();
+    {
+        MutexLock lock(mutex_);
+        handlers_.clear();  // they move nowhere
+    }
     for (;;) {
         MemberPtr member;
         {
@@ -340,6 +374,24 @@ void ServerSet::abandon() noexcept NO_THREAD_SAFETY_ANALYSIS {
     for (const MemberPtr& member : retired_) member->channel().abandon();
 }
 
+// ---- events ----
+
+void ServerSet::note_event(uint64_t number, uint64_t replay_for) {
+    if (speaking_ == nullptr || number == 0) return;
+    MutexLock lock(mutex_);
+    for (auto& [reference, handler] : handlers_) {
+        if (handler.home != speaking_ || (replay_for != 0 && reference != replay_for - 1)) continue;
+        handler.had = std::max(handler.had, number);
+    }
+}
+
+bool ServerSet::is_from_server_of(uint64_t reference) const {
+    if (speaking_ == nullptr) return true;
+    MutexLock lock(mutex_);
+    const auto handler = handlers_.find(reference);
+    return handler == handlers_.end() || handler->second.home == speaking_;
+}
+
 // ---- sending ----
 
 ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) {
@@ -348,7 +400,10 @@ ServerSet::MemberPtr ServerSet::route(const FrameHeader& header, Bytes payload) 
         case Command::register_events: {
             common::RegisterEventsRequest request;
             if (common::decode_message(payload, request) != PMIX_SUCCESS) return primary_;
-            handlers_[request.reference] = {{payload.begin(), payload.end()}, primary_.get()};
+            const uint64_t reference = request.reference;
+            Handler& handler = handlers_[reference];
+            handler = {std::move(request), nullptr, {}, 0, 0};
+            if (primary_ != nullptr) handler.settle_at(*primary_);
             return primary_;
         }
         case Command::deregister_events: {

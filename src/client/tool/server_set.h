@@ -7,7 +7,9 @@
 // goes, its caller gets PMIX_ERR_LOST_CONNECTION and the other servers go on.
 //
 // A handler stands at one server, so that no event comes twice: the one that was primary when it registered, or, where
-// there was none or that one has gone, the next to be primary.
+// there was none or that one has gone, the primary one, now or when there is one. It is called for that server's
+// events only. Where it moves to it is sent what is newer than the loss of its last server, and what is newer than the
+// last event that it has had where it returns.
 //
 // What can go wrong: no primary server (PMIX_ERR_UNREACH), a server that is not attached (PMIX_ERR_NOT_FOUND).
 #pragma once
@@ -21,6 +23,7 @@
 #include "client/session/channel.h"
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
+#include "common/protocol/messages.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client {
@@ -67,6 +70,8 @@ class ServerSet final : public Channel {
     size_t pulls() const;
     bool connected() const noexcept override;
     bool serves_root_for_another() const noexcept override;
+    void note_event(uint64_t number, uint64_t replay_for) override;
+    bool is_from_server_of(uint64_t reference) const override;
     void close() noexcept override;
     void abandon() noexcept override;
 
@@ -74,8 +79,13 @@ class ServerSet final : public Channel {
     class Member;
     using MemberPtr = std::shared_ptr<Member>;
     struct Handler {
-        std::vector<uint8_t> registration;
+        common::RegisterEventsRequest registration;
         const Member* home = nullptr;
+        // Of its home, or of the last one: its name, the last event from there by its number, and when it went.
+        common::ProcId server;
+        uint64_t had = 0;
+        uint64_t until = 0;
+        void settle_at(const Member& member);
     };
 
     MemberPtr find(const common::ProcId& id) const REQUIRES(mutex_);
@@ -85,7 +95,7 @@ class ServerSet final : public Channel {
     MemberPtr route(const common::FrameHeader& header, common::Bytes payload);
     void take_out(const MemberPtr& member) REQUIRES(common::loop_thread);
     void forget_pull(uint64_t reference) noexcept;
-    void settle_handlers(const MemberPtr& primary);
+    void settle_handlers();
     void member_closed(Member& member) REQUIRES(common::loop_thread);
 
     Hooks hooks_;
@@ -95,6 +105,7 @@ class ServerSet final : public Channel {
     std::map<uint64_t, Handler> handlers_ GUARDED_BY(mutex_);             // event handlers, by reference
     std::map<uint64_t, std::weak_ptr<Member>> pulls_ GUARDED_BY(mutex_);  // forwarded output, by reference
     std::deque<uint64_t> ended_pulls_ GUARDED_BY(mutex_);                 // some of them, oldest first
+    const Member* speaking_ = nullptr;                                    // whose frame the sink has; loop
     // Out of use, but a caller's thread may still be inside: destroyed later, on the loop.
     std::vector<MemberPtr> retired_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/event_infos.h"
 
+#include <chrono>
+
 namespace pmix::common {
 namespace {
 
@@ -40,6 +42,11 @@ Result<EventAttributes> read_event_attributes(InfoView infos) {
 
 bool is_environment_event(pmix_status_t code, const ProcId& source, const std::vector<ProcId>& affected) noexcept {
     return PMIX_SYSTEM_EVENT(code) || (source.nspace.empty() && affected.empty());
+}
+
+uint64_t event_clock() noexcept {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 }  // namespace pmix::common

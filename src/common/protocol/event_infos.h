@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the infos of an event say about who hears of it, for the process that raises it, the server and the receiver.
 //
-// Pure. What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type.
+// Pure, but for the clock. What can go wrong: PMIX_ERR_BAD_PARAM for a value of a wrong type.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -28,5 +29,9 @@ pmix_status_t read_procs(InfoView infos, std::string_view key, std::vector<ProcI
 // Events of the environment are those of the system's own codes, and those that the resource manager raises (nobody's
 // namespace) without naming a process. All others are about jobs.
 bool is_environment_event(pmix_status_t code, const ProcId& source, const std::vector<ProcId>& affected) noexcept;
+
+// Servers number their events by it: what a process has had from one of them, and up to when, can be compared with the
+// events of another, and of the next start of the same. Nanoseconds since 1970.
+uint64_t event_clock() noexcept;
 
 }  // namespace pmix::common

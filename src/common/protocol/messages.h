@@ -232,7 +232,8 @@ struct RegisterEventsRequest {
     std::vector<int32_t> codes;  // empty: a default handler
     Infos infos;
     uint64_t reference = 0;  // the requester's name for it
-    WIREUP_FIELDS(RegisterEventsRequest, codes, infos, reference)
+    uint64_t after = 0;      // events up to this number are not replayed
+    WIREUP_FIELDS(RegisterEventsRequest, codes, infos, reference, after)
 };
 
 struct DeregisterEventsRequest {
@@ -259,7 +260,8 @@ struct EventNotify {
     uint8_t nearness = 0;  // of the source, as the server sees it
     static constexpr uint8_t kOnThisNode = 1;
     static constexpr uint8_t kInAnotherSession = 2;  // than the receiver's
-    WIREUP_FIELDS(EventNotify, status, source, range, infos, sequence, replay_for, nearness)
+    uint64_t number = 0;                             // rising: when the server got it (event_clock()); 0: it has none
+    WIREUP_FIELDS(EventNotify, status, source, range, infos, sequence, replay_for, nearness, number)
 };
 
 // ---- processes ----

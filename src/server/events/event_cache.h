@@ -31,6 +31,7 @@ struct Event {
     bool cache = true;
     bool stays_local = false;
     bool of_environment = false;
+    uint64_t number = 0;     // rising, see event_clock(); 0: it goes to one process alone
     size_t footprint = 0;    // bytes of memory, about; the cache's
     bool from_here = false;  // a process of this node notified it in its own name
     // A client's event is for its own user's processes. None: the host's, the library's, or of a user who may do all.

@@ -231,6 +231,7 @@ bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uin
     message.sequence = listener.sequence + 1;
     message.replay_for = replay_for;
     message.nearness = nearness(event, peer);
+    message.number = event.number;
     common::ByteWriter w;
     if (common::encode_message(w, message) != PMIX_SUCCESS) return false;
     common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
@@ -242,6 +243,7 @@ bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uin
 
 void Events::spread(Event&& event, const Told& told) {
     bool failed = false;
+    event.number = last_number_ = std::max(last_number_ + 1, common::event_clock());
     for (auto& entry : listeners_) {
         Listener& listener = entry.second;
         bool wanted = false;
@@ -275,6 +277,7 @@ void Events::peer_gone(const Peer& peer) {
 Events::Handler Events::make_handler(const common::RegisterEventsRequest& request) {
     Handler h;
     h.reference = request.reference;
+    h.after = request.after;
     h.codes.assign(request.codes.begin(), request.codes.end());
     std::sort(h.codes.begin(), h.codes.end());
     h.codes.erase(std::unique(h.codes.begin(), h.codes.end()), h.codes.end());
@@ -331,7 +334,7 @@ void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
     const Handler& added = handlers.back();
     const auto is_for_it = [&](const Event& event) { return wants(added, event) && reaches(event, *peer); };
     cache_.for_each([&](const Event& event) {
-        if (is_for_it(event)) send(at->second, event, added.reference + 1);
+        if (event.number > added.after && is_for_it(event)) send(at->second, event, added.reference + 1);
     });
     if (auto member = registry_.member(peer->id())) cache_.delivered(*member, is_for_it);
 }

@@ -84,6 +84,7 @@ class Events final : public LifecycleObserver {
     struct Handler {
         uint64_t reference;
         std::vector<pmix_status_t> codes;  // sorted; empty: a default handler
+        uint64_t after = 0;                // events up to this number are not replayed for it
         bool of_jobs = true;
         bool of_environment = true;
         std::vector<pmix_status_t> host_codes;  // those the host must report
@@ -125,6 +126,7 @@ class Events final : public LifecycleObserver {
     EventCodes codes_;
     EventCache cache_;
     std::map<uint64_t, Listener> listeners_;  // by the peer's serial number
+    uint64_t last_number_ = 0;
 };
 
 }  // namespace pmix::server

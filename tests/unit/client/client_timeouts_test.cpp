@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <pmix.h>
 
+#include <chrono>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "client/services/fabric.h"
 #include "client/services/monitor.h"
 #include "client/services/pmix_log.h"
+#include "client/services/query.h"
 #include "client/services/spawn.h"
 #include "client/session/connect.h"
 #include "client/session/session.h"
@@ -54,6 +57,7 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Get_credential PMIX_TIMEOUT client
 // proves: PMIx_Validate_credential PMIX_TIMEOUT client
 // proves: PMIx_Fabric_register PMIX_TIMEOUT client
+// proves: PMIx_Query_info PMIX_TIMEOUT client
 TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto loop = std::move(transport::EventLoop::create()).value();
     const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
@@ -83,6 +87,18 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     size_t nmore[3] = {};
     pmix_byte_object_t credential = PMIX_BYTE_OBJECT_STATIC_INIT, proof = {key, sizeof key};
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
+    // The shortest limit of all queries is the call's.
+    InfoList long_limit;
+    long_limit.append_number<int>(PMIX_TIMEOUT, 1000, PMIX_INT);
+    char namespaces[] = PMIX_QUERY_NAMESPACES;
+    char* asked[] = {namespaces, nullptr};
+    const pmix_query_t queries[] = {{asked, long_limit.c_array(), 1}, {asked, infos.c_array(), 1}, {asked, nullptr, 0}};
+    pmix_info_t *answered = nullptr, *of_one = nullptr;
+    size_t nanswered = 0, nof_one = 0;
+    std::promise<pmix_status_t> called;
+    const auto call_back = [](pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) {
+        static_cast<std::promise<pmix_status_t>*>(self)->set_value(status);
+    };
     const std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
         {"publish", [&] { return publish(session, offer.c_array(), offer.size()); }},
         {"lookup", [&] { return lookup(session, &wanted, 1, info, 1); }},
@@ -114,6 +130,16 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"validate_credential",
          [&] {
              return validate_credential(session, &proof, info, 1, {&more[2], &nmore[2]});
+         }},
+        {"query", [&] { return query(session, queries, 3, &answered, &nanswered); }},
+        {"query_of_one", [&] { return query(session, queries + 1, 1, &of_one, &nof_one); }},
+        {"query_nb",
+         [&] {
+             const pmix_status_t rc = query_nb(session, queries, 3, call_back, &called);
+             if (rc != PMIX_SUCCESS) return rc;
+             auto answer = called.get_future();
+             const auto ended = answer.wait_for(std::chrono::seconds(30));
+             return ended == std::future_status::ready ? answer.get() : PMIX_ERROR;
          }},
         {"fabric_register", [&] { return session.fabrics().add(&fabric, info, 1); }},
         {"iof_pull",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Registrations of events at a server: what the host is asked for, codes, and replay.
+#include "common/protocol/event_infos.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_event_registration_test {
@@ -57,6 +58,32 @@ TEST(ServerEventsTest, EarlierEvents_AreReplayedForTheNewHandlerInOrder) {
     EXPECT_EQ(0u, event->replay_for);
     EXPECT_EQ(last + 1, event->sequence);
     EXPECT_FALSE(s.b.take_event());
+}
+
+// rows: E11 T4
+TEST(ServerEventsTest, AHandlerThatHasHadEvents_IsSentTheLaterOnes) {
+    EventsSetting s;
+    const uint64_t start = common::event_clock();
+    for (int i = 0; i < 3; ++i) s.notify(s.a, {"job", 0}, -110 - i, PMIX_RANGE_GLOBAL);
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {}, 7));
+    s.server.settle();
+    std::vector<uint64_t> numbers;
+    while (auto event = s.b.take_event()) {
+        EXPECT_GT(event->number, numbers.empty() ? start : numbers.back());
+        numbers.push_back(event->number);
+    }
+    ASSERT_EQ(3u, numbers.size());
+    EXPECT_LE(numbers.back(), common::event_clock());
+    common::RegisterEventsRequest request;
+    request.reference = 7;
+    request.after = numbers[1];
+    ASSERT_EQ(PMIX_SUCCESS, s.o.ask<Command::register_events>(request));
+    s.server.settle();
+    const auto event = s.o.take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(numbers[2], event->number);
+    EXPECT_EQ(-112, event->status);
+    EXPECT_FALSE(s.o.take_event());
 }
 
 // rows: E15 U9

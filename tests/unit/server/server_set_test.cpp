@@ -6,12 +6,15 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "client/events/events.h"
 #include "client/groups/group_invite.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
 #include "client/session/session.h"
+#include "common/protocol/event_infos.h"
 #include "support/fake_channel.h"
 
 namespace pmix::client::server_set_test {
@@ -144,6 +147,148 @@ TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
               session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr));
     settle();
     EXPECT_EQ(0u, servers->pulls()) << "the server has refused";
+}
+
+// ---- event handlers ----
+
+std::atomic<int> called[2];
+
+template <int Which>
+void count(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+           pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    ++called[Which];
+    done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+class HandlersTest : public ServerSetTest {
+  protected:
+    HandlersTest() {
+        called[0] = called[1] = 0;
+        answer_all(0);
+        answer_all(1);
+    }
+    uint64_t listen(pmix_notification_fn_t handler) {
+        const pmix_status_t code = -3300;
+        const pmix_status_t reference =
+            session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr);
+        EXPECT_GE(reference, 0);
+        return static_cast<uint64_t>(reference);
+    }
+    void raise(uint32_t k, uint64_t number, uint64_t replay_for = 0) {
+        common::EventNotify event;
+        event.status = -3300;
+        event.source = ProcId("far", 0);
+        event.number = number;
+        event.replay_for = replay_for;
+        channels[k]->notify(event);
+        settle();
+    }
+    // The last registration that a server has been sent.
+    std::optional<common::RegisterEventsRequest> registered(uint32_t k) {
+        std::optional<common::RegisterEventsRequest> last;
+        for (const Frame& f : channels[k]->sent())
+            if (f.header.command == static_cast<uint16_t>(Command::register_events))
+                last = FakeChannel::decoded<common::RegisterEventsRequest>(f);
+        return last;
+    }
+    void leave(uint32_t k) {
+        session->on_loop_and_wait([&] {
+            transport::assert_on_loop();
+            EXPECT_EQ(PMIX_SUCCESS, servers->detach(ProcId("server", k)));
+        });
+    }
+    void attach_again(uint32_t k) {
+        session->on_loop_and_wait([&] {
+            EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
+                auto made = std::make_unique<FakeChannel>(*loop, handler);
+                channels[k] = made.get();
+                return common::Result<std::unique_ptr<Channel>>(std::move(made));
+            }));
+        });
+        answer_all(k);
+    }
+    void choose(uint32_t k) {
+        session->on_loop_and_wait([&] { EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", k))); });
+    }
+};
+
+TEST_F(HandlersTest, MoveToThePrimaryThatIsThere) {
+    const uint64_t start = common::event_clock();
+    const uint64_t reference = listen(&count<0>);
+    ASSERT_TRUE(registered(0));
+    EXPECT_EQ(0u, registered(0)->after) << "all that is kept";
+    choose(1);
+    EXPECT_FALSE(registered(1)) << "it stays where it is";
+    raise(0, start + 1);
+    channels[0]->lose();
+    settle();
+    const auto moved = registered(1);
+    ASSERT_TRUE(moved);
+    EXPECT_EQ(reference, moved->reference);
+    EXPECT_EQ(std::vector<int32_t>{-3300}, moved->codes);
+    EXPECT_GT(moved->after, start) << "from the loss on";
+    EXPECT_LE(moved->after, common::event_clock());
+    raise(1, start + 2);
+    EXPECT_EQ(2, called[0]);
+}
+
+TEST_F(HandlersTest, MoveWhenTheToolLeavesTheirServer) {
+    listen(&count<0>);
+    choose(1);
+    leave(0);
+    EXPECT_TRUE(registered(1));
+    raise(1, 1);
+    EXPECT_EQ(1, called[0]);
+}
+
+TEST_F(HandlersTest, AreCalledForTheirOwnServersEvents) {
+    listen(&count<0>);
+    choose(1);
+    listen(&count<1>);
+    raise(0, 10);
+    EXPECT_EQ(1, called[0]);
+    EXPECT_EQ(0, called[1]);
+    raise(1, 20);
+    EXPECT_EQ(1, called[0]);
+    EXPECT_EQ(1, called[1]);
+    // What the process raises itself is for both.
+    EXPECT_EQ(PMIX_SUCCESS,
+              session->events().notify(-3300, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
+    settle();
+    EXPECT_EQ(2, called[0]);
+    EXPECT_EQ(2, called[1]);
+}
+
+TEST_F(HandlersTest, AreSentWhatIsNewWhereTheyReturn) {
+    const uint64_t first = listen(&count<0>), second = listen(&count<1>);
+    raise(0, 5, first + 1);
+    raise(0, 7, second + 1);
+    leave(0);
+    EXPECT_FALSE(registered(1)) << "it is not the primary one";
+    attach_again(0);
+    choose(0);
+    std::vector<uint64_t> after(2);
+    for (const Frame& f : channels[0]->sent()) {
+        const auto request = FakeChannel::decoded<common::RegisterEventsRequest>(f);
+        ASSERT_LE(request.reference, 1u);
+        after[request.reference] = request.after;
+    }
+    EXPECT_EQ((std::vector<uint64_t>{5, 7}), after) << "each by what it has had";
+    raise(0, 9);
+    raise(0, 8, first + 1);  // no server does so; the last number stays
+    leave(0);
+    attach_again(0);
+    choose(0);
+    EXPECT_EQ(9u, registered(0)->after);
+    // By way of another server: since the loss of that one.
+    leave(0);
+    const uint64_t between = common::event_clock();
+    choose(1);
+    EXPECT_LT(9u, registered(1)->after);
+    leave(1);
+    attach_again(0);
+    choose(0);
+    EXPECT_LE(between, registered(0)->after);
 }
 
 }  // namespace
