@@ -75,6 +75,19 @@ static void send_event(void* argument) {
     free(event);
 }
 
+/* As the generator gave them: the ids that the library of this node adds are for its host. */
+static bool put_event_infos(struct buffer* body, const pmix_info_t* info, size_t ninfo) {
+    pmix_info_t* kept = xcalloc(ninfo, sizeof *kept);
+    size_t count = 0;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_USERID) || PMIX_CHECK_KEY(&info[i], PMIX_GRPID)) continue;
+        kept[count++] = info[i];
+    }
+    bool good = wire_put_infos(body, kept, count);
+    free(kept);
+    return good;
+}
+
 pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
                               pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     (void)cbfunc, (void)cbdata;
@@ -84,7 +97,7 @@ pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmi
     wire_put_u32(&event->body, (uint32_t)code);
     wire_put_proc(&event->body, source);
     wire_put_u8(&event->body, range);
-    if (!wire_put_infos(&event->body, info, ninfo)) {
+    if (!put_event_infos(&event->body, info, ninfo)) {
         wire_free(&event->body);
         free(event);
         return PMIX_ERR_NOT_SUPPORTED;

@@ -23,19 +23,27 @@ struct demand { /* the caller's arrays stay until it is answered */
 };
 
 static void say_as(const struct demand* demand, const char* stream, const char* text) {
-    struct job_io io = {.rank_tag = info_true(demand->directives, demand->ndirs, PMIX_LOG_TAG_OUTPUT),
-                        .timestamp = info_true(demand->directives, demand->ndirs, PMIX_LOG_TIMESTAMP_OUTPUT) ||
-                                     info_find(demand->directives, demand->ndirs, PMIX_LOG_TIMESTAMP) != NULL,
-                        .xml = info_true(demand->directives, demand->ndirs, PMIX_LOG_XML_OUTPUT)};
+    const pmix_value_t* at = info_find(demand->directives, demand->ndirs, PMIX_LOG_TIMESTAMP);
+    struct job_io io = {
+        .rank_tag = info_true(demand->directives, demand->ndirs, PMIX_LOG_TAG_OUTPUT),
+        .timestamp = info_true(demand->directives, demand->ndirs, PMIX_LOG_TIMESTAMP_OUTPUT) || at != NULL,
+        .at = at && at->type == PMIX_TIME ? &at->data.time : NULL,
+        .xml = info_true(demand->directives, demand->ndirs, PMIX_LOG_XML_OUTPUT)};
     const struct job* job = job_find(demand->client.nspace);
-    struct buffer line = {0};
+    struct buffer lines = {0};
     size_t length = strlen(text);
     if (length > 0 && text[length - 1] == '\n') length--;
-    if (job) jobio_begin_line(&io, job, demand->client.rank, stream, &line);
-    jobio_text(&io, (const uint8_t*)text, length, &line);
-    jobio_end_line(&io, stream, &line);
-    iof_say(strcmp(stream, "stderr") == 0, line.data, line.size);
-    wire_free(&line);
+    /* Each line has the tag: without one, it could be anybody's. An XML element contains the whole text. */
+    bool by_line = job && !io.xml && jobio_marks_lines(&io);
+    for (const char *next = text, *end = text + length; next; text = next) {
+        const char* stop = by_line ? memchr(text, '\n', (size_t)(end - text)) : NULL;
+        next = stop ? stop + 1 : NULL;
+        if (job) jobio_begin_line(&io, job, demand->client.rank, stream, &lines);
+        jobio_text(&io, (const uint8_t*)text, (size_t)((stop ? stop : end) - text), &lines);
+        jobio_end_line(&io, stream, &lines);
+    }
+    iof_say(strcmp(stream, "stderr") == 0, lines.data, lines.size);
+    wire_free(&lines);
 }
 
 /* For a channel of the library's own, in the name of the client, which only we know. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One function encodes an element of any type; values, arrays and infos are made of elements. */
+/* One function encodes an element of any usual type; values, arrays and infos are made of elements. Rare types are
+ * packed by the library. */
 #include "wire.h"
 
 #include <stdio.h>
@@ -428,7 +429,52 @@ static void get_element(struct buffer* b, pmix_data_type_t type, void* element, 
     }
 }
 
+/* What has no encoding here goes as the library packs it, behind a number that is no type. A topology does not: the
+ * receiver may have no hwloc in use. */
+static const uint32_t packed_value = UINT32_MAX;
+
+static bool is_ours(pmix_data_type_t type, const void* element, int depth) {
+    if (element_size(type) == 0) return false;
+    if (type != PMIX_DATA_ARRAY || !element || depth >= MAX_DEPTH) return true;
+    const pmix_data_array_t* array = element;
+    size_t count = array->array ? array->size : 0, step = element_size(array->type);
+    bool ours = count == 0 || step > 0;
+    for (size_t i = 0; array->type == PMIX_DATA_ARRAY && ours && i < count; i++) {
+        ours = is_ours(PMIX_DATA_ARRAY, (const char*)array->array + i * step, depth + 1);
+    }
+    return ours;
+}
+
+static bool put_packed(struct buffer* b, const pmix_value_t* value) {
+    pmix_data_buffer_t packed;
+    bool topology = value->type == PMIX_TOPO ||
+                    (value->type == PMIX_DATA_ARRAY && value->data.darray && value->data.darray->type == PMIX_TOPO);
+    if (topology) return false;
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    bool good = PMIx_Data_pack(NULL, &packed, (void*)(uintptr_t)value, 1, PMIX_VALUE) == PMIX_SUCCESS;
+    if (good) {
+        wire_put_u32(b, packed_value);
+        wire_put_bytes(b, packed.base_ptr, packed.bytes_used);
+    }
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return good;
+}
+
+static void get_packed(struct buffer* b, pmix_value_t* value) {
+    struct buffer view = wire_get_view(b);
+    int32_t count = 1;
+    char* bytes = (char*)view.data;
+    pmix_data_buffer_t packed = {
+        .base_ptr = bytes, .unpack_ptr = bytes, .bytes_allocated = view.size, .bytes_used = view.size};
+    packed.pack_ptr = bytes ? bytes + view.size : NULL;
+    if (!b->bad && PMIx_Data_unpack(NULL, &packed, value, &count, PMIX_VALUE) == PMIX_SUCCESS) return;
+    memset(value, 0, sizeof *value);
+    b->bad = true;
+}
+
 static bool put_value(struct buffer* b, const pmix_value_t* value, int depth) {
+    const void* element = value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+    if (value->type != PMIX_UNDEF && !is_ours(value->type, element, depth)) return put_packed(b, value);
     wire_put_u32(b, value->type);
     if (value->type == PMIX_UNDEF) return true;
     if (!held_by_pointer(value->type)) return put_element(b, value->type, &value->data, depth);
@@ -438,8 +484,10 @@ static bool put_value(struct buffer* b, const pmix_value_t* value, int depth) {
 
 static void get_value(struct buffer* b, pmix_value_t* value, int depth) {
     memset(value, 0, sizeof *value);
-    pmix_data_type_t type = (pmix_data_type_t)wire_get_u32(b);
-    if (type == PMIX_UNDEF) return;
+    uint32_t number = wire_get_u32(b);
+    pmix_data_type_t type = (pmix_data_type_t)number;
+    if (number == packed_value) get_packed(b, value);
+    if (number == packed_value || type == PMIX_UNDEF) return;
     if (element_size(type) == 0) {
         b->bad = true;
         return;

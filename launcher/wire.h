@@ -5,8 +5,9 @@
  * only because it keeps values (published data, events) for longer than the upcall that has them, and moves
  * them to other nodes. Numbers are fixed-width in the byte order of the machine: all nodes are this machine.
  * Which thread calls it: any; a buffer belongs to one thread at a time.
- * What can go wrong: a type without an encoding here makes wire_put_* return false; reading past the end, or an
- * impossible count, sets `bad`, after which every read yields zero, so a reader checks once, at the end. */
+ * What can go wrong: a type without an encoding, here or in the library (and a topology), makes wire_put_* return
+ * false; reading past the end, or an impossible count, sets `bad`, after which every read yields zero, so a reader
+ * checks once, at the end. */
 #ifndef PMIXRUN_WIRE_H
 #define PMIXRUN_WIRE_H
 

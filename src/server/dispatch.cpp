@@ -37,11 +37,17 @@ void refuse(Parts& server, Reply& reply, pmix_status_t status) {
     reply.status(status);
 }
 
-// Decodes, and counts what that took for the peer's user. False: it is not to be carried out; `valid` says why.
+// Decodes, and counts what that took for the peer's user. False: it is not to be carried out; `valid` says why. A value
+// that cannot be made here, as a topology where hwloc is not in use, is no fault of the message's form.
 template <class Message>
 bool decode(Parts& server, Peer& peer, Bytes payload, Message& message, Reply& reply, bool counted, bool& valid) {
     size_t memory = 0;
-    valid = common::decode_message(payload, message, memory) == PMIX_SUCCESS;
+    const pmix_status_t rc = common::decode_message(payload, message, memory);
+    valid = rc == PMIX_SUCCESS || rc == PMIX_ERR_NOT_SUPPORTED;
+    if (rc == PMIX_ERR_NOT_SUPPORTED) {
+        refuse(server, reply, rc);
+        return false;
+    }
     if (!valid || !counted || reply.hold(peer.account(), kRequestMemory + memory)) return valid;
     refuse(server, reply, PMIX_ERR_OUT_OF_RESOURCE);
     return false;

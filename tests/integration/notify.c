@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* notify: events between processes of one node and of several.
- * usage: notify job|local|custom|self|once|failure */
+ * usage: notify job|local|custom|self|once|types|failure */
 #include <signal.h>
 
 #include "check.h"
@@ -10,11 +10,19 @@ enum { CODE = PMIX_EXTERNAL_ERR_BASE - 20, OTHER_CODE = PMIX_EXTERNAL_ERR_BASE -
 static struct signal_box received = SIGNAL_BOX;
 static struct signal_box end = SIGNAL_BOX;
 static pmix_proc_t last_source, last_affected;
+static pmix_info_t last_info; /* the only one of the last event of CODE */
+static size_t last_ninfo;
 
 static void note(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                  pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id, (void)results, (void)nresults;
     last_source = *source;
+    if (status == CODE) {
+        last_ninfo = ninfo;
+        if (last_info.value.type != PMIX_UNDEF) PMIX_INFO_DESTRUCT(&last_info);
+        memset(&last_info, 0, sizeof last_info);
+        if (ninfo == 1) PMIX_INFO_XFER(&last_info, &info[0]);
+    }
     for (size_t i = 0; i < ninfo; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) && info[i].value.type == PMIX_PROC) {
             last_affected = *info[i].value.data.proc;
@@ -113,6 +121,45 @@ static void once(int argc, char** argv) {
     finish();
 }
 
+/* Values of rare types, and nothing beside what the source gave. rows: E12 E14 */
+static void types(int argc, char** argv) {
+    uint32_t numbers[] = {3, 4};
+    char name[] = "dev", command[] = "prog";
+    pmix_coord_t place = {.view = PMIX_COORD_LOGICAL_VIEW, .coord = numbers, .dims = 2};
+    pmix_endpoint_t endpoint = {.uuid = name, .osname = name, .endpt = {.bytes = name, .size = 3}};
+    pmix_device_distance_t distance = {.uuid = name, .osname = name, .type = PMIX_DEVTYPE_GPU, .mindist = 1};
+    pmix_app_t app = {.cmd = command, .maxprocs = 2};
+    pmix_data_array_t apps = {.type = PMIX_APP, .size = 1, .array = &app},
+                      nested = {.type = PMIX_DATA_ARRAY, .size = 1, .array = &apps};
+    struct {
+        const void* data;
+        pmix_data_type_t type;
+    } const all[] = {{&place, PMIX_COORD},
+                     {&endpoint, PMIX_ENDPOINT},
+                     {&distance, PMIX_DEVICE_DIST},
+                     {&apps, PMIX_DATA_ARRAY},
+                     {&nested, PMIX_DATA_ARRAY}};
+    int count = (int)(sizeof all / sizeof *all);
+    (void)argc, (void)argv;
+    listen_all();
+    for (int i = 0; i < count; i++) {
+        pmix_info_t info;
+        memset(&info, 0, sizeof info);
+        PMIX_INFO_LOAD(&info, "test.rare", all[i].data, all[i].type);
+        if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, &info, 1, NULL, NULL));
+        CHECK(box_wait(&received, i + 1, 60));
+        CHECK(last_ninfo == 1 && PMIX_CHECK_KEY(&last_info, "test.rare") && last_info.value.type == all[i].type);
+        CHECK(PMIx_Value_compare(&last_info.value, &info.value) == PMIX_EQUAL);
+        PMIX_INFO_DESTRUCT(&info);
+        fence(false);
+    }
+    if (me.rank == 0) CHECK_DONE(PMIx_Notify_event(CODE, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL));
+    CHECK(box_wait(&received, count + 1, 60) && last_ninfo == 0);
+    close_round();
+    CHECK(box_count(&received) == count + 1);
+    finish();
+}
+
 /* With --continuous: the last rank is killed, the others are told, also those on other nodes. rows: E17 */
 static void failure(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -128,7 +175,8 @@ static void failure(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"job", job}, {"local", local}, {"custom", custom}, {"self", self}, {"once", once}, {"failure", failure},
+        {"job", job},   {"local", local}, {"custom", custom},   {"self", self},
+        {"once", once}, {"types", types}, {"failure", failure},
     };
     RUN_CASE(cases);
     return 0;

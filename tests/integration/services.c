@@ -195,7 +195,20 @@ static void logs(int argc, char** argv) {
         CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
         CHECK(strcmp(text, "to the file\nto the file\n") == 0);
         close(fd);
+        /* beside another channel too, and not after the first when one is enough */
+        pmix_info_t both[2] = {message, line(PMIX_LOG_STDOUT, "beside a file")}, more[2] = {file, directives[0]};
+        CHECK_OK(PMIx_Log(both, 2, &file, 1));
+        both[1] = line(PMIX_LOG_STDOUT, "no second");
+        CHECK_OK(PMIx_Log(both, 2, more, 2));
+        struct stat written;
+        CHECK(stat(path, &written) == 0 && written.st_size == 4 * 12);
         unlink(path);
+        /* the time is the caller's, and each line has its tag */
+        time_t at = 1000000000;
+        pmix_info_t lines = line(PMIX_LOG_STDOUT, "above\nbelow\n");
+        PMIX_INFO_LOAD(&more[0], PMIX_LOG_TIMESTAMP, &at, PMIX_TIME);
+        more[1] = directives[1];
+        CHECK_OK(PMIx_Log(&lines, 1, more, 2));
         CHECK(box_count(&controlled) == 1);
     }
     fence(false);

@@ -32,7 +32,7 @@ inline constexpr uint32_t kNullBytes = 0xffffffffu;
 
 // PMIX_ERR_UNKNOWN_DATA_TYPE, PMIX_ERR_BAD_PARAM (nested too deep, too long), PMIX_ERR_NOT_SUPPORTED (hwloc object).
 pmix_status_t encode_value(ByteWriter& w, const pmix_value_t& value);
-// out is taken as empty. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_UNKNOWN_DATA_TYPE, PMIX_ERR_NOMEM.
+// out is taken as empty. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_UNKNOWN_DATA_TYPE, PMIX_ERR_NOMEM, PMIX_ERR_NOT_SUPPORTED.
 pmix_status_t decode_value(ByteReader& r, pmix_value_t* out) noexcept;
 
 // PMIx_Get's hit: `encoded` is exactly one value. Scalars, strings and byte objects take the short way.
@@ -57,7 +57,11 @@ void encode_string_value(ByteWriter& w, std::string_view text);
 
 // n elements of a described type, behind a u32 count, without type id. What a request carries: procs, infos, apps...
 pmix_status_t encode_list(ByteWriter& w, pmix_data_type_t type, const void* elements, size_t n);
-pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size_t* n) noexcept;
+// Where an hwloc object cannot be made here (a topology in a process that has none itself, or no hwloc), a decoder
+// answers PMIX_ERR_NOT_SUPPORTED, for well-formed bytes, or leaves the object out.
+enum class Opaque : uint8_t { required, left_out };
+pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size_t* n,
+                          Opaque opaque = Opaque::required) noexcept;
 // One element, no count.
 pmix_status_t encode_element(ByteWriter& w, pmix_data_type_t type, const void* element);
 
@@ -76,7 +80,7 @@ pmix_status_t decode_array(ByteReader& r, CArray<T>* out) noexcept {
 
 // Infos: the flags that describe memory (ARRAY_END, PERSISTENT) do not travel.
 pmix_status_t encode_infos(ByteWriter& w, const pmix_info_t* infos, size_t n);
-pmix_status_t decode_infos(ByteReader& r, InfoList* out) noexcept;
+pmix_status_t decode_infos(ByteReader& r, InfoList* out, Opaque opaque = Opaque::required) noexcept;
 pmix_status_t encode_info(ByteWriter& w, const pmix_info_t& info);
 
 }  // namespace pmix::common

@@ -7,8 +7,15 @@
 namespace pmix::common {
 namespace {
 
-pmix_status_t decode_fields(ByteReader& r, const TypeRow& row, void* element, unsigned depth) noexcept;
-pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, unsigned depth) noexcept;
+// How deep a value may still nest, and what becomes of an hwloc object where nobody can make one.
+struct Way {
+    unsigned depth = kMaxValueDepth;
+    Opaque opaque = Opaque::required;
+    Way deeper() const noexcept { return {depth - 1, opaque}; }
+};
+
+pmix_status_t decode_fields(ByteReader& r, const TypeRow& row, void* element, Way way) noexcept;
+pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, Way way) noexcept;
 
 pmix_status_t read_state(const ByteReader& r) noexcept {
     return r.ok() ? PMIX_SUCCESS : PMIX_ERR_UNPACK_FAILURE;
@@ -69,7 +76,7 @@ pmix_status_t decode_argv(ByteReader& r, char*** out) noexcept {
 }
 
 // As above: *out and *n are set first, over zeroed elements.
-pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, size_t* n, unsigned depth) noexcept {
+pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, size_t* n, Way way) noexcept {
     *out = nullptr;
     *n = 0;
     const TypeRow* row = type_row(type);
@@ -88,7 +95,7 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
         return PMIX_SUCCESS;
     }
     for (uint32_t i = 0; i < count; ++i) {
-        rc = decode_fields(r, *row, at(*out, i * size_t{row->size}), depth);
+        rc = decode_fields(r, *row, at(*out, i * size_t{row->size}), way);
         if (rc != PMIX_SUCCESS) return rc;
     }
     if (type == PMIX_INFO) static_cast<pmix_info_t*>(*out)[count - 1].flags |= PMIX_INFO_ARRAY_END;
@@ -98,14 +105,14 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
 // This library parses a bitmap itself, within bounds. A topology's XML goes to hwloc's parser, which was not written
 // for hostile input: only a process that works with topologies itself accepts one. The source has been decoded already:
 // nobody could free an object whose source is not hwloc.
-pmix_status_t decode_opaque(ByteReader& r, Form form, const void* element, void* p) noexcept {
+pmix_status_t decode_opaque(ByteReader& r, Form form, const void* element, void* p, Opaque opaque) noexcept {
     Bytes text = read_string(r);
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (text.empty()) return PMIX_SUCCESS;
     if (!is_hwloc_source(load_field<const char*>(element, offsetof(pmix_cpuset_t, source))))
         return PMIX_ERR_UNPACK_FAILURE;
     const OpaqueOps* ops = form == Form::bitmap ? open_opaque_ops() : opaque_ops();
-    if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+    if (ops == nullptr) return opaque == Opaque::required ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
     void* object =
         (form == Form::bitmap ? ops->parse_bitmap : ops->parse_topology)(reinterpret_cast<const char*>(text.data()));
     store_field(p, 0, object);
@@ -124,7 +131,7 @@ pmix_status_t decode_buffer(ByteReader& r, pmix_data_buffer_t* b) noexcept {
     return PMIX_SUCCESS;
 }
 
-pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, unsigned depth) noexcept {
+pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, Way way) noexcept {
     char* p = at(element, f.offset);
     switch (f.form) {
         case Form::boolean:
@@ -181,39 +188,39 @@ pmix_status_t decode_field(ByteReader& r, const Field& f, void* element, unsigne
         case Form::list: {
             void* list = nullptr;
             size_t n = 0;
-            pmix_status_t rc = decode_elements(r, f.type, &list, &n, depth);
+            pmix_status_t rc = decode_elements(r, f.type, &list, &n, way);
             store_field(p, 0, list);
             store_field(element, f.count_offset, n);
             return rc;
         }
         case Form::record:
-            return decode_fields(r, kTypeTable[f.type], p, depth);
+            return decode_fields(r, kTypeTable[f.type], p, way);
         case Form::value:
-            return decode_value_deep(r, reinterpret_cast<pmix_value_t*>(p), depth);
+            return decode_value_deep(r, reinterpret_cast<pmix_value_t*>(p), way);
         case Form::array: {
             auto* a = reinterpret_cast<pmix_data_array_t*>(p);
-            if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
+            if (way.depth == 0) return PMIX_ERR_UNPACK_FAILURE;
             a->type = r.u16();
-            return decode_elements(r, a->type, &a->array, &a->size, depth - 1);
+            return decode_elements(r, a->type, &a->array, &a->size, way.deeper());
         }
         case Form::buffer:
             return decode_buffer(r, reinterpret_cast<pmix_data_buffer_t*>(p));
         case Form::bitmap:
         case Form::topology:
-            return decode_opaque(r, f.form, element, p);
+            return decode_opaque(r, f.form, element, p, way.opaque);
     }
     return PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
 
-pmix_status_t decode_fields(ByteReader& r, const TypeRow& row, void* element, unsigned depth) noexcept {
+pmix_status_t decode_fields(ByteReader& r, const TypeRow& row, void* element, Way way) noexcept {
     for (const Field& f : fields_of(row)) {
-        if (pmix_status_t rc = decode_field(r, f, element, depth); rc != PMIX_SUCCESS) return rc;
+        if (pmix_status_t rc = decode_field(r, f, element, way); rc != PMIX_SUCCESS) return rc;
     }
     return PMIX_SUCCESS;
 }
 
 // *out is filled so far that its owner (or the caller) can destroy it, whatever is returned.
-pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, unsigned depth) noexcept {
+pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, Way way) noexcept {
     std::memset(out, 0, sizeof *out);
     pmix_data_type_t type = r.u16();
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
@@ -226,21 +233,21 @@ pmix_status_t decode_value_deep(ByteReader& r, pmix_value_t* out, unsigned depth
         if (!r.ok() || present > 1) return PMIX_ERR_UNPACK_FAILURE;
         if (present == 0) return PMIX_SUCCESS;
         if (type != PMIX_DATA_ARRAY) {
-            if (depth == 0) return PMIX_ERR_UNPACK_FAILURE;
-            --depth;
+            if (way.depth == 0) return PMIX_ERR_UNPACK_FAILURE;
+            way = way.deeper();
         }
         if (!r.spend(row->size)) return PMIX_ERR_UNPACK_FAILURE;
         element = std::calloc(1, row->size);
         if (element == nullptr) return PMIX_ERR_NOMEM;
         out->data.ptr = element;
     }
-    return decode_fields(r, *row, element, depth);
+    return decode_fields(r, *row, element, way);
 }
 
 }  // namespace
 
 pmix_status_t decode_value(ByteReader& r, pmix_value_t* out) noexcept {
-    pmix_status_t rc = decode_value_deep(r, out, kMaxValueDepth);
+    pmix_status_t rc = decode_value_deep(r, out, {});
     if (rc != PMIX_SUCCESS) destroy_value(out);
     return rc;
 }
@@ -285,7 +292,7 @@ pmix_status_t borrow_value(Bytes encoded, pmix_value_t* out) noexcept {
         case Form::timeval:
         case Form::address: {
             ByteReader r({payload, left});
-            pmix_status_t rc = decode_fields(r, *row, value_data(out), 0);
+            pmix_status_t rc = decode_fields(r, *row, value_data(out), {.depth = 0});
             if (rc != PMIX_SUCCESS || !r.finished()) {
                 std::memset(out, 0, sizeof *out);
                 return PMIX_ERR_UNPACK_FAILURE;
@@ -324,8 +331,8 @@ pmix_status_t decode_value_into(Bytes encoded, pmix_value_t* out) noexcept {
     return rc;
 }
 
-pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size_t* n) noexcept {
-    pmix_status_t rc = decode_elements(r, type, out, n, kMaxValueDepth);
+pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size_t* n, Opaque opaque) noexcept {
+    pmix_status_t rc = decode_elements(r, type, out, n, {.opaque = opaque});
     if (rc != PMIX_SUCCESS) {
         destroy_array(type, *out, *n);
         *out = nullptr;
@@ -334,10 +341,10 @@ pmix_status_t decode_list(ByteReader& r, pmix_data_type_t type, void** out, size
     return rc;
 }
 
-pmix_status_t decode_infos(ByteReader& r, InfoList* out) noexcept {
+pmix_status_t decode_infos(ByteReader& r, InfoList* out, Opaque opaque) noexcept {
     void* p = nullptr;
     size_t n = 0;
-    pmix_status_t rc = decode_list(r, PMIX_INFO, &p, &n);
+    pmix_status_t rc = decode_list(r, PMIX_INFO, &p, &n, opaque);
     *out = InfoList::take_over(static_cast<pmix_info_t*>(p), n);
     return rc;
 }

@@ -112,8 +112,12 @@ inline bool count_within(ByteReader r, uint32_t max) noexcept {
     return r.ok() && n <= max;
 }
 
+// A receiver of an event has nobody to answer to: what it cannot make is left out, and the rest is delivered.
+template <class M>
+constexpr Opaque kOpaque = std::is_same_v<M, EventNotify> ? Opaque::left_out : Opaque::required;
+
 template <class T>
-pmix_status_t read(ByteReader& r, T& v) {
+pmix_status_t read(ByteReader& r, T& v, [[maybe_unused]] Opaque opaque = Opaque::required) {
     if constexpr (std::is_enum_v<T>) {
         std::underlying_type_t<T> number{};
         const pmix_status_t rc = read(r, number);
@@ -146,7 +150,7 @@ pmix_status_t read(ByteReader& r, T& v) {
     } else if constexpr (std::is_same_v<T, Infos>) {
         if (!count_within(r, kMaxInfosPerMessage)) return PMIX_ERR_UNPACK_FAILURE;
         InfoList list;
-        WIREUP_RETURN_IF_ERROR(decode_infos(r, &list));
+        WIREUP_RETURN_IF_ERROR(decode_infos(r, &list, opaque));
         v = Infos(std::move(list));
     } else if constexpr (kIsAbiArray<T>) {
         if (!count_within(r, kMaxInfosPerMessage)) return PMIX_ERR_UNPACK_FAILURE;
@@ -183,7 +187,7 @@ template <class M>
 pmix_status_t read_fields(ByteReader& r, M& message) {
     pmix_status_t rc = PMIX_SUCCESS;
     M::fields([&](const char*, auto member) {
-        if (rc == PMIX_SUCCESS && !r.at_end()) rc = read(r, message.*member);
+        if (rc == PMIX_SUCCESS && !r.at_end()) rc = read(r, message.*member, kOpaque<M>);
     });
     return rc;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Log. The host is asked first; what it does not support, the library writes itself: to this process's stdout and
-// stderr, to the node's syslog, to a file with the rights of the requester's user.
+// stderr, to the node's syslog, to a file with the rights of the requester's user. A request for a file and for other
+// channels is divided: the host's answer for all would not say whether it wrote the file, so the library does.
 //
 // Loop thread; the writing is a blocking task. Requests of the server's own process never go to the host, because the
 // host's own log entry may have made them. What can go wrong: an entry of a wrong type (PMIX_ERR_BAD_PARAM, nothing is
@@ -36,7 +37,10 @@ class Log final : public LifecycleObserver {
     void set_sinks(const LogSinks& sinks) { sinks_ = sinks; }
 
   private:
-    void write(std::shared_ptr<const LogTask> task, Reply reply);
+    struct Divided;
+    void go_on(std::shared_ptr<Divided> request);
+    template <class Done>
+    void write(std::shared_ptr<const LogTask> task, Done done);
 
     Host& host_;
     BlockingTasks& blocking_tasks_;

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
+#include "common/base/opaque.h"
 #include "common/codec/pack.h"
 #include "support/sample_message.h"
 
@@ -371,6 +373,47 @@ TEST(Messages, ATraceLine) {
     HelloRequest hello;
     hello.token = {1, 2, 3};
     EXPECT_NE(std::string::npos, printed(hello).find("token=<secret>"));
+}
+
+// Bytes of an info with a topology, of a process that has hwloc in use; this one has not.
+template <class M>
+Blob with_topology() {
+    OpaqueOps ops{};
+    ops.copy_topology = [](const void* t) { return const_cast<void*>(t); };
+    ops.free_topology = [](void*) {};
+    ops.print_topology = [](const void*) { return strdup("<xml/>"); };
+    const OpaqueOps* before = opaque_ops();
+    install_opaque_ops(&ops);
+    char source[] = "hwloc";
+    int object = 0;
+    pmix_topology_t topology = {source, &object};
+    Blob bytes;
+    {
+        InfoList infos;
+        EXPECT_EQ(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
+        EXPECT_EQ(PMIX_SUCCESS, infos.append_string("next", "text"));
+        M message;
+        message.infos = std::move(infos);
+        bytes = encoded(message);
+    }
+    install_opaque_ops(before);
+    return bytes;
+}
+
+TEST(Messages, ATopologyForAProcessWithoutHwloc) {
+    const OpaqueOps* before = opaque_ops();
+    install_opaque_ops(nullptr);
+    LogRequest request;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, decode_message(with_topology<LogRequest>(), request)) << "not malformed";
+    EventNotify event;
+    ASSERT_EQ(PMIX_SUCCESS, decode_message(with_topology<EventNotify>(), event));
+    ASSERT_EQ(2u, event.infos.size());
+    const pmix_value_t& value = event.infos.data()[0].value;
+    ASSERT_EQ(PMIX_TOPO, value.type);
+    EXPECT_STREQ("hwloc", value.data.topo->source);
+    EXPECT_EQ(nullptr, value.data.topo->topology);
+    EXPECT_STREQ("text", event.infos.data()[1].value.data.string);
+    install_opaque_ops(before);
 }
 
 TEST(Commands, NumbersAndNamesAreUnique) {

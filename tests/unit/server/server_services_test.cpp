@@ -488,6 +488,38 @@ TEST_F(ServerServicesTest, FilesAreNotWrittenThroughTraps) {
     ::rmdir(top);
 }
 
+// rows: J7 J8
+TEST_F(ServerServicesTest, AFileBesideOtherChannelsIsWritten) {
+    const auto m = Services::module();
+    start(&m);
+    char path[] = "/tmp/services_test.XXXXXX";
+    ASSERT_EQ(0, ::close(::mkstemp(path)));
+    const auto send = [&](bool once, std::initializer_list<std::pair<const char*, const char*>> entries) {
+        InfoList list = mine();
+        list.append_string(PMIX_LOG_FILE, path);
+        list.append_flag(PMIX_LOG_ONCE, once);
+        Sinks::reset();
+        host.data.reset();
+        return ask<Command::log>(*a, log(entries, std::move(list)));
+    };
+    EXPECT_EQ(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}, {PMIX_LOG_STDOUT, "o"}}));
+    EXPECT_EQ("9:f\n", Sinks::streams);
+    EXPECT_EQ(2u, host.data.size()) << "neighbours in one call";
+    expect_ids();
+    EXPECT_EQ(PMIX_SUCCESS, send(true, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
+    EXPECT_EQ("9:f\n", Sinks::streams);
+    EXPECT_EQ(0u, host.data.size());
+    EXPECT_EQ(PMIX_SUCCESS, send(true, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
+    EXPECT_EQ("", Sinks::streams);
+    host.status = PMIX_ERR_NO_PERMISSIONS;
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, send(false, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
+    EXPECT_EQ("9:f\n", Sinks::streams);
+    host.status = PMIX_ERR_NOT_SUPPORTED;
+    EXPECT_EQ(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
+    EXPECT_EQ("9:f\n2:e\n", Sinks::streams);
+    ::unlink(path);
+}
+
 // rows: X1 X2
 TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     start(nullptr, {});
