@@ -301,8 +301,8 @@ static inline pmix_status_t pmix_server_init_sized(pmix_server_module_t *module,
     if (NULL == module) {
         return PMIx_server_init(NULL, info, ninfo);
     }
-    if (NULL == info) {
-        ninfo = 0;
+    if (NULL == info && 0 != ninfo) {
+        return PMIx_server_init(module, info, ninfo); /* the library refuses it */
     }
     for (i = 0; i < ninfo; ++i) {
         if (0 == strcmp(info[i].key, PMIX_SERVER_MODULE_SIZE)) {

@@ -48,7 +48,9 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
                                       const pmix_byte_object_t* bo, const pmix_info_t info[], size_t ninfo,
                                       pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return pmix::api::server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
-        if (source == nullptr || pmix::common::nspace_view(source->nspace).empty()) return PMIX_ERR_BAD_PARAM;
+        if (source == nullptr) return PMIX_ERR_BAD_PARAM;
+        const size_t length = pmix::common::bounded_length(source->nspace, sizeof source->nspace);
+        if (length == 0 || length > pmix::common::kMaxNspaceLength) return PMIX_ERR_BAD_PARAM;
         if ((info == nullptr && ninfo != 0) || (bo != nullptr && bo->bytes == nullptr && bo->size != 0))
             return PMIX_ERR_BAD_PARAM;
         // Input goes to the process itself, by the host that has its stdin.

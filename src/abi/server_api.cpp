@@ -220,7 +220,7 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo,
                                                void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-        auto named = server::read_resources(info, ninfo);
+        auto named = server::read_resource_names(info, ninfo);
         if (!named.ok()) return named.status();
         return on_loop("PMIx_server_deregister_resources", library, srv, cbfunc, cbdata,
                        [r = std::move(named).value()](Server& server) { return server.deregister_resources(r); });

@@ -81,12 +81,14 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
     common::ProcList procs;
     renew_if_superseded(session, *ns);
     if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
-        const auto place = find_node(session, *reader, node);
-        const uint32_t n = place ? reader->local_size(*place).value_or(0) : 0;
-        for (uint32_t i = 0; i < n; ++i) {
-            if (const auto rank = reader->rank_on(*place, i)) procs.emplace_back(*ns, *rank);
+        // A node that the namespace does not have may be one of others, or none; a host is on no node of it.
+        if (const auto place = find_node(session, *reader, node)) {
+            const uint32_t n = reader->local_size(*place).value_or(0);
+            for (uint32_t i = 0; i < n; ++i) {
+                if (const auto rank = reader->rank_on(*place, i)) procs.emplace_back(*ns, *rank);
+            }
+            return hand_out(procs, ret_procs, ret_nprocs);
         }
-        return hand_out(procs, ret_procs, ret_nprocs);
     }
     if (!session.has_server() && (ns->empty() || *ns == session.self().nspace) && node == nullptr) {
         procs.push_back(session.self());  // alone
@@ -109,7 +111,7 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
     if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
         std::string text;
         for (uint32_t i = 0; i < reader->nodes(); ++i) {
-            if (reader->local_size(i).value_or(0) == 0) continue;
+            if (reader->local_size(i).value_or(0) == 0 || reader->node_name(i).empty()) continue;
             if (!text.empty()) text += ',';
             text += reader->node_name(i);
         }

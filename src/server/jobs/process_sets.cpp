@@ -2,6 +2,7 @@
 #include "server/jobs/process_sets.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/codec/pack.h"
 #include "common/values/proc_array.h"
@@ -175,6 +176,8 @@ pmix_status_t ProcessSets::define(std::string_view name, std::vector<ProcId> mem
     auto& sets = registry_.process_sets();
     if (std::any_of(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; }))
         return PMIX_ERR_EXISTS;  // sets do not change
+    std::set<ProcId> known;
+    std::erase_if(members, [&](const ProcId& p) { return !known.insert(p).second; });
     ProcessSet made{std::string(name), std::move(members), {}};
     group_members(made);
     sets.push_back(std::move(made));

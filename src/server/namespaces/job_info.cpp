@@ -452,6 +452,17 @@ Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_in
 }
 
 // As a job would say it of its session.
+Result<JobInfo> read_resource_names(const pmix_info_t* infos, size_t n) {
+    common::InfoList named;
+    for (size_t i = 0; i < n; ++i) {
+        const bool undefined = infos[i].value.type == PMIX_UNDEF;
+        const pmix_status_t rc =
+            undefined ? named.append_flag(common::key_view(infos[i]), true) : named.append(infos[i]);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
+    return read_resources(named.c_array(), named.size());
+}
+
 Result<JobInfo> read_session(uint32_t id, const pmix_info_t* infos, size_t n) {
     common::InfoList about;
     pmix_status_t rc = about.append_number<uint32_t>(PMIX_SESSION_ID, id, PMIX_UINT32);

@@ -101,6 +101,9 @@ inline common::Result<JobInfo> read_resources(const pmix_info_t* infos, size_t n
     return read_job({}, 0, infos, n);
 }
 
+// The same for PMIx_server_deregister_resources, which takes the keys alone: a value may be undefined.
+common::Result<JobInfo> read_resource_names(const pmix_info_t* infos, size_t n);
+
 // What PMIx_server_register_session takes: infos of the session, or arrays of its nodes and others.
 common::Result<JobInfo> read_session(uint32_t id, const pmix_info_t* infos, size_t n);
 

@@ -47,7 +47,7 @@ void derive_values(JobInfo& setup, const Placed& placed, const std::function<boo
     if (setup.session_id) values.u32(job, PMIX_SESSION_ID, *setup.session_id);
     if (size != 0) {
         values.u32(job, PMIX_JOB_SIZE, size);
-        if (!values.has(session, PMIX_UNIV_SIZE)) values.u32(job, PMIX_UNIV_SIZE, size);
+        // Of the session alone: a copy with the job would hide what is registered for the session later.
         values.u32(session, PMIX_UNIV_SIZE, size);
     }
     values.u32(job, PMIX_APPNUM, 0);

@@ -33,13 +33,28 @@ std::string without_end(std::string path) {
     return path;
 }
 
+// "/a//b/./c" is "/a/b/c": paths are compared as text. A link on the way is not looked at.
+std::string without_detours(std::string path) {
+    for (size_t at = 0; (at = path.find('/', at)) != std::string::npos;) {
+        if (path.compare(at, 2, "//") == 0) {
+            path.erase(at, 1);
+        } else if (path.compare(at, 3, "/./") == 0) {
+            path.erase(at, 2);
+        } else {
+            ++at;
+        }
+    }
+    return path;
+}
+
 // Adds what is between commas. A list may have as many as a message has bytes: what nobody may have is refused before
 // it is kept.
 pmix_status_t add_items(std::string_view list, bool folders, std::vector<std::string>& to) {
     for (const std::string_view item : common::CommaList(list)) {
         if (to.size() >= common::kMaxCleanupsPerProcess) return PMIX_ERR_OUT_OF_RESOURCE;
         if (item.size() >= common::kMaxCleanupPath) return PMIX_ERR_BAD_PARAM;
-        to.push_back(folders ? without_end(std::string(item)) : std::string(item));
+        std::string path = without_detours(std::string(item));
+        to.push_back(folders ? without_end(std::move(path)) : std::move(path));
     }
     return PMIX_SUCCESS;
 }
@@ -61,15 +76,19 @@ Host::Done pass_on(Reply reply, bool done) {
 pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequest& request) {
     InfoView view(request.directives.data(), request.directives.size());
     CleanupRules rules;
-    std::string_view text, id;
+    std::string_view id;
     pmix_status_t rc = view.get(PMIX_CLEANUP_RECURSIVE, &rules.recursive);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_EMPTY, &rules.only_empty);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_LEAVE_TOPDIR, &rules.leave_top);
-    if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CLEANUP_IGNORE, &text);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_JOB_CTRL_ID, &id);
-    if (rc == PMIX_SUCCESS) rc = add_items(text, true, rules.ignore);
     if (rc == PMIX_SUCCESS && id.size() > common::kMaxCleanupId) rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return rc;
+    // It may be given several times, as what is to be removed: each names more that stays.
+    for (const pmix_info_t& info : view) {
+        if (common::key_view(info) != PMIX_CLEANUP_IGNORE) continue;
+        if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(add_items(info.value.data.string, true, rules.ignore));
+    }
 
     const auto requester = registry_.member(peer.id());
     if (!requester) return PMIX_ERR_NOT_SUPPORTED;

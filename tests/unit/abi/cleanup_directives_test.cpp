@@ -67,6 +67,26 @@ InfoList flag(const char* key) {
 
 }  // namespace
 
+TEST(CleanupDirectives, EachIgnoreCounts) {
+    InfoList both;
+    both.append_string(PMIX_CLEANUP_IGNORE, "one");
+    both.append_string(PMIX_CLEANUP_IGNORE, "two");
+    EXPECT_EQ(". one two sub sub/three hollow", Cleaned(PMIX_REGISTER_CLEANUP_DIR, std::move(both)).left());
+}
+
+TEST(CleanupDirectives, DetoursInAPathAreNoOtherPath) {
+    TestServer server(nullptr);
+    server.job("job", 1, 1);
+    FakeClient client(server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    common::JobControlRequest request;
+    InfoList rules;
+    rules.append_string(PMIX_REGISTER_CLEANUP, "/nowhere//at/./all");
+    rules.append_string(PMIX_CLEANUP_IGNORE, "/nowhere/././at///all/");
+    request.directives = std::move(rules);
+    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, client.ask<common::Command::job_control>(request));
+}
+
 // rows: J3
 // proves: PMIx_Job_control PMIX_REGISTER_CLEANUP PMIX_REGISTER_CLEANUP_DIR PMIX_CLEANUP_RECURSIVE server
 // proves: PMIx_Job_control PMIX_CLEANUP_EMPTY PMIX_CLEANUP_IGNORE PMIX_CLEANUP_LEAVE_TOPDIR server

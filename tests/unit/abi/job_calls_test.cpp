@@ -508,6 +508,12 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     const pmix_proc_t later = ProcId("later", PMIX_RANK_WILDCARD).to_c();
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(later, "site.scratch"));
     EXPECT_EQ("stays", text_of(later, "site.other"));
+    pmix_info_t no_value{};
+    PMIX_LOAD_KEY(no_value.key, "site.other");
+    ASSERT_EQ(PMIX_UNDEF, no_value.value.type);
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(&no_value, 1, nullptr, nullptr));
+    register_job("last");
+    EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ProcId("last", PMIX_RANK_WILDCARD).to_c(), "site.other"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_resources(nullptr, 1, nullptr, nullptr));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_deregister_resources(nullptr, 1, nullptr, nullptr));
 }
@@ -566,6 +572,33 @@ TEST(JobCallsTest, ProcessSetsComeAndGo) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
     EXPECT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
+    const pmix_proc_t twice[] = {members[0], members[1], members[0]};
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(twice, 3, name));
+    pmix_info_t which;
+    PMIX_INFO_LOAD(&which, PMIX_PSET_NAME, name, PMIX_STRING);
+    char key[] = PMIX_QUERY_PSET_MEMBERSHIP;
+    char* keys[] = {key, nullptr};
+    pmix_query_t query{keys, &which, 1};
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    ASSERT_EQ(1u, n);
+    ASSERT_EQ(PMIX_DATA_ARRAY, results[0].value.type);
+    EXPECT_EQ(2u, results[0].value.data.darray->size) << "each member once";
+    PMIX_INFO_FREE(results, n);
+    PMIX_INFO_DESTRUCT(&which);
+}
+
+// rows: O8
+TEST(JobCallsTest, OutputOfANamespaceWithoutAnEnd_IsRefused) {
+    ServerHere server;
+    pmix_proc_t source{};
+    std::memset(source.nspace, 'n', sizeof source.nspace);
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+              PMIx_server_IOF_deliver(&source, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
+              PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
 }
 
 }  // namespace job_calls_test
