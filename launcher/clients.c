@@ -75,6 +75,27 @@ pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, 
     return post_change(proc, FINALIZED);
 }
 
+static void connection_left(void* argument) {
+    pmix_proc_t* proc = argument;
+    publish_proc_left(proc);
+    free(proc);
+}
+
+/* For a process that did not finalize the library raises this in place of the upcall. */
+static void connection_lost(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                            size_t ninfo, pmix_info_t results[], size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)handler, (void)status, (void)info, (void)ninfo, (void)results, (void)nresults;
+    loop_post(connection_left, memcpy(xcalloc(1, sizeof *source), source, sizeof *source));
+    if (done) done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+pmix_status_t clients_watch_connections(void) {
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    pmix_status_t status = PMIx_Register_event_handler(&code, 1, NULL, 0, connection_lost, NULL, NULL);
+    return status < 0 ? status : PMIX_SUCCESS; /* a positive one is the handler's reference */
+}
+
 /* --- abort, control ----------------------------------------------------------------------------------------------- */
 
 static void free_demand(struct demand* demand) {
@@ -206,14 +227,17 @@ static void add_proc(struct buffer* list, const char* nspace, pmix_rank_t rank) 
 }
 
 /* Notifies the job of the failed process, its parent and the jobs that it spawned; the processes connected with it also
- * that they no longer are. Every node notifies its own clients. */
-static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_status_t code) {
+ * that they no longer are. Every node notifies its own clients. A parent whose spawn was refused never had the job: the
+ * status of the spawn has all that it is to know. */
+static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_status_t code, bool launch_failed) {
     struct buffer family = {0}, assemblage = {0};
     collective_assemblage_of(name, &assemblage);
     add_proc(&family, job->nspace, PMIX_RANK_WILDCARD);
-    if (job->parent.nspace[0] && !job->left_parent) add_proc(&family, job->parent.nspace, job->parent.rank);
+    if (job->parent.nspace[0] && !job->left_parent && !launch_failed)
+        add_proc(&family, job->parent.nspace, job->parent.rank);
     for (const struct job* child = jobs_first(); child; child = child->next) {
-        if (!child->left_parent && PMIX_CHECK_PROCID(&child->parent, name))
+        /* Compared by our own: PMIX_CHECK_PROCID takes the empty parent of the user's job for any namespace. */
+        if (!child->left_parent && proc_matches(&child->parent, name->nspace, name->rank))
             add_proc(&family, child->nspace, PMIX_RANK_WILDCARD);
     }
     const struct proc* proc = proc_find(name);
@@ -253,7 +277,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t name;
     wire_get_proc(body, &name);
     int wait_status = (int)wire_get_u32(body);
-    bool without_finalize = wire_get_u8(body);
+    bool without_finalize = wire_get_u8(body), launch_failed = wire_get_u8(body);
     struct job* job = job_find(name.nspace);
     struct proc* proc = proc_find(&name);
     if (body->bad || !proc || proc->phase == PROC_ENDED) return;
@@ -268,11 +292,12 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     uint32_t app = job_app_of(job, name.rank);
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
     if (job->alive == 0) publish_nspace_ended(job->nspace);
+    if (job->alive == 0) input_end_if_nobody_is_left();
     if (WIFSIGNALED(wait_status))
-        tell_failure(job, &name, PMIX_ERR_PROC_ABORTED_BY_SIG);
+        tell_failure(job, &name, PMIX_ERR_PROC_ABORTED_BY_SIG, launch_failed);
     else if (wait_status != 0)
-        tell_failure(job, &name, PMIX_ERR_EXIT_NONZERO_TERM);
+        tell_failure(job, &name, PMIX_ERR_EXIT_NONZERO_TERM, launch_failed);
     else if (without_finalize)
-        tell_failure(job, &name, PMIX_ERR_PROC_TERM_WO_SYNC);
+        tell_failure(job, &name, PMIX_ERR_PROC_TERM_WO_SYNC, launch_failed);
     launch_forget_if_over(job);
 }

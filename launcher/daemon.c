@@ -79,7 +79,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_PUBLISH] = on_publish,
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
-    [FRAME_LOOKUPS_OVER] = on_lookups_over,
+    [FRAME_PROC_LEFT] = on_proc_left,
     [FRAME_EVENT] = on_event,
     [FRAME_FACT] = on_fact,
     [FRAME_LOG] = on_log,
@@ -165,6 +165,7 @@ static pmix_status_t start_server(void) {
     }
     pmix_status_t status = PMIx_server_init(&module, info, count);
     if (status == PMIX_SUCCESS) query_register();
+    if (status == PMIX_SUCCESS) status = clients_watch_connections();
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
     return status;
 }
@@ -196,7 +197,8 @@ int daemon_main(const struct options* options, const char* session, const char* 
     loop_watch(signals, POLLIN, signal_ready, NULL);
     pmix_status_t status = start_server();
     if (status != PMIX_SUCCESS) {
-        fprintf(stderr, "pmixrun: %s: PMIx_server_init: %s (%d)\n", node.hostname, PMIx_Error_string(status), status);
+        fprintf(stderr, "pmixrun: %s: cannot start the server: %s (%d)\n", node.hostname, PMIx_Error_string(status),
+                status);
         return 1;
     }
     daemon_say("%s", PMIx_Get_version());

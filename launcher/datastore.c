@@ -192,3 +192,19 @@ void datastore_nspace_ended(const char* nspace) {
         }
     }
 }
+
+static bool ends_with_its_publisher(pmix_persistence_t persistence) {
+    return persistence == PMIX_PERSIST_PROC || persistence == PMIX_PERSIST_APP || persistence == PMIX_PERSIST_NSPACE;
+}
+
+void datastore_tool_left(const pmix_proc_t* proc, uint32_t node) {
+    for (struct entry** at = &entries; *at;) {
+        const struct entry* entry = *at;
+        if (ends_with_its_publisher(entry->how.persistence) && entry->publisher.node == node &&
+            same_proc(&entry->publisher.proc, proc)) {
+            remove_entry(at);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}

@@ -42,5 +42,7 @@ void datastore_unpublish(const struct party* who, pmix_data_range_t range, char*
 void datastore_proc_ended(const pmix_proc_t* proc);
 void datastore_app_ended(const char* nspace, uint32_t app);
 void datastore_nspace_ended(const char* nspace);
+/* For a tool, which is its own application and namespace, connected to this node no more. */
+void datastore_tool_left(const pmix_proc_t* proc, uint32_t node);
 
 #endif

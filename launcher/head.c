@@ -80,27 +80,32 @@ static void maybe_stop(void) {
     if (quitting && daemons_alive == 0 && (headio_drained() || output_given_up)) stop = true;
 }
 
-static void send_kill(const pmix_proc_t* procs, size_t count, int signal_number) {
+static void send_kill(const pmix_proc_t* procs, size_t count, int signal_number, bool launch_failed) {
     struct buffer body = {0};
     wire_put_procs(&body, procs, count);
     wire_put_u32(&body, (uint32_t)signal_number);
+    wire_put_u8(&body, launch_failed);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_KILL, &body);
     wire_free(&body);
 }
 
 static void kill_late(void* argument) {
     struct late_kill* late = argument;
-    send_kill(late->procs, late->count, SIGKILL);
+    send_kill(late->procs, late->count, SIGKILL, false);
     free(late->procs);
     free(late);
 }
 
-static void kill_procs(const pmix_proc_t* procs, size_t count) {
+static void end_procs(const pmix_proc_t* procs, size_t count, bool launch_failed) {
     struct late_kill* late = xcalloc(1, sizeof *late);
     late->procs = memcpy(xcalloc(count, sizeof *procs), procs, count * sizeof *procs);
     late->count = count;
-    send_kill(procs, count, SIGTERM);
+    send_kill(procs, count, SIGTERM, launch_failed);
     loop_after(options->kill_after, kill_late, late);
+}
+
+static void kill_procs(const pmix_proc_t* procs, size_t count) {
+    end_procs(procs, count, false);
 }
 
 static void expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user) {
@@ -192,6 +197,7 @@ static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wai
     wire_put_proc(&body, &name);
     wire_put_u32(&body, (uint32_t)wait_status);
     wire_put_u8(&body, 0);
+    wire_put_u8(&body, job->launch_failed);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
     wire_free(&body);
 }
@@ -251,7 +257,7 @@ static void on_control(int from, uint64_t id, struct buffer* body) {
     bool by_user = wire_get_u8(body);
     if (!body->bad) {
         if (signal_number == SIGKILL || signal_number == SIGTERM) expect_end_of(targets, count, by_user);
-        send_kill(targets, count, signal_number);
+        send_kill(targets, count, signal_number, false);
     }
     free(targets);
 }
@@ -289,16 +295,6 @@ static void time_limit_over(void* argument) {
     }
 }
 
-/* Processes that were never started, as far as the head knows, have ended. */
-static void end_unstarted(struct job* job) {
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        if (job->procs[rank].phase != PROC_DEFINED) continue;
-        job->procs[rank].phase = PROC_ENDED;
-        job->alive--;
-        job->cut_short = true;
-    }
-}
-
 static void launched(struct launch* launch) {
     struct job* job = launch->job;
     pmix_proc_t all;
@@ -313,9 +309,10 @@ static void launched(struct launch* launch) {
     answer_requester(launch);
     if (launch->status != PMIX_SUCCESS) {
         job->term_status = launch->status;
-        end_unstarted(job);
+        job->launch_failed = true;
+        job_end_unstarted(job);
         expect_end_of(&all, 1, false);
-        kill_procs(&all, 1);
+        end_procs(&all, 1, true);
         if (launch->requester < 0) head_end_everything(EXIT_CANNOT_START);
     } else if (launch->requester < 0) {
         headio_stdin_to(job, options);
@@ -356,9 +353,17 @@ static void on_progress(int from, uint64_t id, struct buffer* body) {
     if (!body->bad) progress_node(from, up);
 }
 
+/* A node that was lost before has no part in the job. One that has, and is lost now, makes the launch fail. */
+static bool takes_part(const struct job* job, int number) {
+    return mesh_alive(number) || job_size_on(job, (uint32_t)number) > 0;
+}
+
 static void ask_nodes(struct launch* launch, enum frame frame, const struct buffer* body, reply_handler done) {
-    launch->outstanding = mesh_nodes();
-    for (int i = 0; i < mesh_nodes(); i++) mesh_request(i, frame, body, 0, done, launch);
+    launch->outstanding = 0;
+    for (int i = 0; i < mesh_nodes(); i++) launch->outstanding += takes_part(launch->job, i);
+    for (int i = 0; i < mesh_nodes(); i++) {
+        if (takes_part(launch->job, i)) mesh_request(i, frame, body, 0, done, launch);
+    }
 }
 
 static void defined(pmix_status_t status, struct buffer* body, void* argument) {
@@ -374,6 +379,7 @@ static void defined(pmix_status_t status, struct buffer* body, void* argument) {
         launched(launch);
         return;
     }
+    jobio_empty_shared_file(&launch->job->io, launch->job);
     struct buffer name = {0};
     wire_put_string(&name, launch->job->nspace);
     ask_nodes(launch, FRAME_JOB_START, &name, started);
@@ -407,7 +413,8 @@ static void launch_job(struct launch* launch) {
 }
 
 static void on_spawn(int from, uint64_t id, struct buffer* body) {
-    pmix_proc_t parent;
+    pmix_proc_t requester, parent;
+    wire_get_proc(body, &requester);
     wire_get_proc(body, &parent);
     struct layout layout = layout_get(body);
     uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), time_limit = wire_get_u32(body);
@@ -419,14 +426,16 @@ static void on_spawn(int from, uint64_t id, struct buffer* body) {
         mesh_reply(from, id, ending ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
         return;
     }
-    struct app* apps = xcalloc(count, sizeof *apps);
-    for (uint32_t i = 0; i < count; i++) app_get(body, &apps[i]);
-    struct launch* launch = launch_new(apps, count, layout, &parent, from, id);
+    struct app* apps = apps_get(body, count);
+    bool there = apps_keep_to(apps, count, (uint32_t)mesh_nodes(), mesh_alive);
+    struct launch* launch = there ? launch_new(apps, count, layout, &parent, from, id) : NULL;
     if (!launch) {
         jobio_destruct(&io);
-        mesh_reply(from, id, PMIX_ERR_JOB_INSUFFICIENT_RESOURCES, NULL);
+        if (!there) apps_free(apps, count);
+        mesh_reply(from, id, there ? PMIX_ERR_JOB_INSUFFICIENT_RESOURCES : PMIX_ERR_JOB_ALLOC_FAILED, NULL);
         return;
     }
+    launch->job->requester = requester;
     launch->job->wanted = wanted;
     launch->job->io = io;
     launch->time_limit = time_limit;
@@ -517,7 +526,7 @@ static void reap(void) {
 /* --- signals, time ------------------------------------------------------------------------------------------------ */
 
 static void kill_now(const pmix_proc_t* procs, size_t count) {
-    send_kill(procs, count, SIGKILL);
+    send_kill(procs, count, SIGKILL, false);
 }
 
 static void signal_ready(int fd, short events, void* argument) {

@@ -4,8 +4,9 @@
  * What this owns: output of the nodes, and pmixrun's own sentences, that the terminal (or pipe, or file) has not yet
  * taken, and input that is on its way to the processes. The descriptors are shared with the process that started
  * pmixrun, so they are never made non-blocking: a pipe or terminal is opened once more. Where that is not permitted,
- * poll reports that PIPE_BUF bytes can be written without waiting, if nobody else writes meanwhile. Which thread calls
- * it: the loop. What can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
+ * poll reports that PIPE_BUF bytes can be written without waiting, if nobody else writes meanwhile. Where stdout and
+ * stderr are one terminal, pipe or file, they have one queue, so that neither's lines are cut by the other's.
+ * Which thread calls it: the loop. What can go wrong: the reader of our output is gone: the job ends as by SIGPIPE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,7 +27,8 @@ static const int kInputFrames = 4; /* on their way to each node */
 
 struct chunk {
     struct chunk* next;
-    int node; /* -1: a sentence of our own */
+    int node;    /* -1: a sentence of our own */
+    size_t owed; /* what its node counts */
     struct buffer bytes;
 };
 
@@ -37,9 +39,11 @@ struct sink {
     struct chunk** last;
     bool watched;
     bool broken;
+    uint64_t unended; /* the stream whose line the last chunk leaves unended; 0: none, or lines are not marked */
 };
 
 static struct sink sinks[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+static bool one_place; /* stdout and stderr are the same */
 static void (*when_drained)(void);
 static pmix_proc_t input_target;
 static bool has_target[MAX_NODES];
@@ -50,8 +54,19 @@ bool headio_drained(void) {
     return !sinks[0].first && !sinks[1].first;
 }
 
+static bool is_one_place(void) {
+    struct stat out, error;
+    return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &error) == 0 && out.st_dev == error.st_dev &&
+           out.st_ino == error.st_ino;
+}
+
+static struct sink* sink_of(bool error) {
+    return &sinks[error && !one_place];
+}
+
 void headio_start(void (*drained)(void)) {
     when_drained = drained;
+    one_place = is_one_place();
     for (int i = 0; i < 2; i++) {
         struct sink* sink = &sinks[i];
         struct stat what;
@@ -72,7 +87,7 @@ static void drop_first(struct sink* sink) {
     struct chunk* chunk = sink->first;
     if (chunk->node >= 0) {
         struct buffer body = {0};
-        wire_put_u64(&body, chunk->bytes.size);
+        wire_put_u64(&body, chunk->owed);
         mesh_send(chunk->node, FRAME_OUTPUT_DONE, &body);
         wire_free(&body);
     }
@@ -101,10 +116,17 @@ static bool has_space(int fd) {
     return poll(&p, 1, 0) == 1;
 }
 
+/* Others may write to the same pipe. */
+static size_t whole_lines(const uint8_t* bytes, size_t size) {
+    size_t whole = size;
+    while (whole > 0 && bytes[whole - 1] != '\n') whole--;
+    return whole > 0 ? whole : size;
+}
+
 static ssize_t write_some(struct sink* sink) {
     struct buffer* bytes = &sink->first->bytes;
     size_t left = bytes->size - bytes->position;
-    if (left > PIPE_BUF) left = PIPE_BUF;
+    if (left > PIPE_BUF) left = whole_lines(bytes->data + bytes->position, PIPE_BUF);
     if (sink->is_socket) return send(sink->fd, bytes->data + bytes->position, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     errno = EAGAIN;
     return has_space(sink->fd) ? write(sink->fd, bytes->data + bytes->position, left) : -1;
@@ -126,9 +148,12 @@ static void sink_ready(int fd, short events, void* argument) {
     if (!sink->first) unwatch(sink);
 }
 
-static void put(struct sink* sink, int from, const void* bytes, size_t size) {
+/* `lead` is ours, and before the bytes. */
+static void put(struct sink* sink, int from, const struct buffer* lead, const void* bytes, size_t size, size_t owed) {
     struct chunk* chunk = xcalloc(1, sizeof *chunk);
     chunk->node = from;
+    chunk->owed = owed;
+    wire_append(&chunk->bytes, lead->data, lead->size);
     wire_append(&chunk->bytes, bytes, size);
     *sink->last = chunk;
     sink->last = &chunk->next;
@@ -139,17 +164,36 @@ static void put(struct sink* sink, int from, const void* bytes, size_t size) {
     sink->watched = !sink->broken;
 }
 
+/* A marked line that was left unended is ended before text of another stream, and begun once more behind it. */
 void on_output(int from, uint64_t id, struct buffer* body) {
     (void)id;
-    struct sink* sink = &sinks[wire_get_u8(body) == 2];
-    put(sink, from, body->data + body->position, body->size - body->position);
+    struct sink* sink = sink_of(wire_get_u8(body) == 2);
+    uint64_t source = wire_get_u64(body);
+    bool unended = wire_get_u8(body);
+    struct buffer beginning = wire_get_view(body), lead = {0};
+    if (body->bad) return;
+    const uint8_t* text = body->data + body->position;
+    size_t size = body->size - body->position;
+    const bool other = sink->unended != source, ends_only = size > 0 && *text == '\n';
+    const size_t cut = other && beginning.size > 0 && ends_only; /* that line has its end already */
+    if (other && sink->unended != 0) wire_append(&lead, "\n", 1);
+    if (other && !cut) wire_append(&lead, beginning.data, beginning.size);
+    sink->unended = unended ? source : 0;
+    put(sink, from, &lead, text + cut, size - cut, size);
+    wire_free(&lead);
 }
 
 void headio_say(const char* text) {
-    if (when_drained)
-        put(&sinks[1], -1, text, strlen(text));
-    else
+    struct sink* sink = sink_of(true);
+    struct buffer lead = {0};
+    if (!when_drained) {
         fputs(text, stderr);
+        return;
+    }
+    if (sink->unended != 0) wire_append(&lead, "\n", 1);
+    sink->unended = 0;
+    put(sink, -1, &lead, text, strlen(text), 0);
+    wire_free(&lead);
 }
 
 /* What can be written at once of the last sentences. */

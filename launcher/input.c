@@ -3,11 +3,14 @@
  *
  * What this owns: the pipes that lead to them, and what the processes have not yet taken. Input comes from the head
  * (the user's) and from clients (PMIx_IOF_push), each part as a request that is answered when every target here has
- * taken it or has closed its stdin: the sender waits for that, so little is ever kept.
+ * taken it or has closed its stdin: the sender waits for that, so little is ever kept. The stdin of a spawned job ends
+ * when nobody is left who could push: the job of its spawner has ended, and all others that run are spawned jobs left
+ * in the same way, with a stdin of their own.
  *
  * Which thread calls it: up_push_stdin a thread of the library; all else the loop.
  *
- * What can go wrong: no target here has an input (PMIX_ERR_NOT_SUPPORTED). */
+ * What can go wrong: no target here has an input (PMIX_ERR_NOT_SUPPORTED), or each has had its end or has closed it
+ * before it has taken all (PMIX_ERR_IOF_COMPLETE). */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -21,6 +24,7 @@ struct waiting { /* a request, and how many inputs still have bytes of it */
     int from;
     uint64_t id;
     int left;
+    bool taken; /* all of it, by one of them */
 };
 
 struct mark { /* up to here the bytes are of that request */
@@ -32,8 +36,8 @@ struct mark { /* up to here the bytes are of that request */
 struct input {
     struct input* next;
     pmix_proc_t proc;
-    int fd; /* -1: closed */
-    struct buffer pending;
+    int fd;                /* -1: closed */
+    struct buffer pending; /* up to its position written */
     uint64_t queued, taken;
     struct mark* marks;
     bool ends;
@@ -43,14 +47,16 @@ static struct input* all_inputs;
 
 static void release(struct waiting* request) {
     if (--request->left > 0) return;
-    mesh_reply(request->from, request->id, PMIX_SUCCESS, NULL);
+    mesh_reply(request->from, request->id, request->taken ? PMIX_SUCCESS : PMIX_ERR_IOF_COMPLETE, NULL);
     free(request);
 }
 
-static void answer_taken(struct input* input) {
-    while (input->marks && input->marks->until <= input->taken) {
+/* `closed`: there is no more to be taken. */
+static void answer_taken(struct input* input, bool closed) {
+    while (input->marks && (closed || input->marks->until <= input->taken)) {
         struct mark* mark = input->marks;
         input->marks = mark->next;
+        if (mark->until <= input->taken) mark->request->taken = true;
         release(mark->request);
         free(mark);
     }
@@ -63,27 +69,35 @@ static void close_input(struct input* input) {
     }
     input->fd = -1;
     wire_free(&input->pending);
-    input->taken = input->queued;
-    answer_taken(input);
+    answer_taken(input, true);
+}
+
+/* Seldom enough that all in all no byte is moved more than once. */
+static void drop_written(struct buffer* pending) {
+    if (pending->position < pending->size / 2) return;
+    wire_consume(pending, pending->position);
+    pending->position = 0;
 }
 
 static void write_input(struct input* input) {
     struct buffer* pending = &input->pending;
-    while (input->fd >= 0 && pending->size > 0) {
-        ssize_t put = write(input->fd, pending->data, pending->size);
+    while (input->fd >= 0 && pending->size > pending->position) {
+        ssize_t put = write(input->fd, pending->data + pending->position, pending->size - pending->position);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0 && errno == EAGAIN) {
             loop_watch_events(input->fd, POLLOUT);
+            drop_written(pending);
             return;
         }
         if (put < 0) {
             close_input(input);
             return;
         }
-        wire_consume(pending, (size_t)put);
+        pending->position += (size_t)put;
         input->taken += (uint64_t)put;
-        answer_taken(input);
+        answer_taken(input, false);
     }
+    wire_free(pending);
     if (input->fd >= 0) loop_watch_events(input->fd, 0);
     if (input->ends) close_input(input);
 }
@@ -119,6 +133,7 @@ void input_finish(struct input* input) {
     free(input);
 }
 
+/* Nobody can push any more to what has ended. */
 static void take(struct input* input, const struct buffer* bytes, bool ends, struct waiting* request) {
     if (input->fd < 0 || input->ends) return;
     input->ends = ends;
@@ -137,7 +152,8 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     struct buffer bytes = wire_get_view(body);
     bool ends = wire_get_u8(body) != 0;
     struct waiting* request = xcalloc(1, sizeof *request);
-    *request = (struct waiting){from, id, 1}; /* one for this function, so that it is not answered before its end */
+    *request = (struct waiting){
+        .from = from, .id = id, .left = 1}; /* one for this function, so that it is not answered before its end */
     bool any = false;
     for (struct input* input = all_inputs; input && !body->bad; input = input->next) {
         if (!procs_match(targets, count, input->proc.nspace, input->proc.rank)) continue;
@@ -156,13 +172,36 @@ void on_input(int from, uint64_t id, struct buffer* body) {
     free(request);
 }
 
+/* --- nobody is left ----------------------------------------------------------------------------------------------- */
+
+/* The spawner may be a tool, of which nothing is known here: what it has spawned is not left. */
+static bool is_left(const struct job* job) {
+    const size_t length = strlen(node.server_nspace);
+    const char* rest = job->parent.nspace + length;
+    if (strncmp(job->parent.nspace, node.server_nspace, length) != 0 || *rest != '.') return false;
+    if (rest[1] == '\0' || rest[1 + strspn(rest + 1, "0123456789")] != '\0') return false; /* no job of ours */
+    const struct job* spawner = job_find(job->parent.nspace);
+    return !spawner || spawner->alive == 0;
+}
+
+void input_end_if_nobody_is_left(void) {
+    for (const struct job* job = jobs_first(); job; job = job->next) {
+        if (job->alive > 0 && (job->io.stdin_to == PMIX_RANK_INVALID || !is_left(job))) return;
+    }
+    for (struct input *input = all_inputs, *next; input; input = next) {
+        next = input->next;
+        input->ends = true;
+        write_input(input);
+    }
+}
+
 /* --- PMIx_IOF_push ------------------------------------------------------------------------------------------------ */
 
 struct push {
     struct buffer body;
     bool nodes[MAX_NODES];
     int outstanding;
-    pmix_status_t status; /* good as soon as one node's is */
+    pmix_status_t status; /* good as soon as one node's is; bad as one's is that has a target */
     pmix_proc_t* targets;
     size_t ntargets;
     pmix_op_cbfunc_t cbfunc;
@@ -172,7 +211,8 @@ struct push {
 static void pushed(pmix_status_t status, struct buffer* body, void* argument) {
     (void)body;
     struct push* push = argument;
-    if (status == PMIX_SUCCESS) push->status = PMIX_SUCCESS;
+    if (push->status != PMIX_SUCCESS && (status == PMIX_SUCCESS || status == PMIX_ERR_IOF_COMPLETE))
+        push->status = status;
     if (--push->outstanding > 0) return;
     push->cbfunc(push->status, push->cbdata);
     wire_free(&push->body);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iof.c: the output of the processes of this node.
  *
- * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix,
- * to the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. All ways
- * are bounded: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of
- * one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait, as on any
- * pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that
- * cannot be made or written: one sentence, and the output continues without it. */
+ * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix
+ * (a prompt, the beginning of a line that nothing follows, goes after a moment), to the nodes whose clients have
+ * asked for it (pulls.c), as it is, and into files where the user wants that. With stderr merged into stdout the
+ * process has one pipe for both, so that the order of what it writes is kept, unless the stream is said with each line.
+ * All ways are bounded: at most
+ * kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of one stream on their
+ * way to its readers; while there are more, the pipes fill up, and the processes wait, as on any pipe. Which thread
+ * calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that cannot be made or
+ * written: one sentence, and the output continues without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,6 +26,8 @@ static const size_t kMaxInFlight = 1 << 20;
 static const size_t kMaxOwed = 128 << 10;
 static const size_t kMaxLine = 64 << 10;     /* a longer line is sent in parts */
 static const size_t kMaxLeftOver = 16 << 20; /* what is still taken when the process has ended */
+static const size_t kStdioBuffer = 4096;     /* written when it is full, wherever that is in a line */
+static const double kPatience = 0.2;         /* seconds until the beginning of a line is taken for a prompt */
 
 enum { OUTPUTS = 3 };
 
@@ -33,8 +38,11 @@ struct output {
     bool watched;
     bool in_line; /* part of a line has been sent */
     struct buffer line;
-    size_t owed; /* by nodes that read it */
-    int file;    /* -1: none */
+    uint64_t taken;          /* bytes, in all */
+    struct timer* impatient; /* runs while the line may be a prompt */
+    size_t owed;             /* by nodes that read it */
+    int file;                /* -1: none */
+    struct buffer unwritten; /* of a file that others write too: the part of a line */
     bool file_asked;
 };
 
@@ -53,11 +61,23 @@ static size_t in_flight;
 static bool paused; /* too much is on its way to the head */
 
 static void output_ready(int fd, short events, void* argument);
+static void show_part(void* argument);
+
+/* Only a process that is given input asks for some. The rest of a line may be in a full pipe, or on its way through
+ * buffers of the process, and what reads elements wants them whole. */
+static void wait_for_rest(struct output* output) {
+    const struct job_io* io = &output->owner->job->io;
+    bool prompt = output->watched && output->line.size > 0 && output->taken % kStdioBuffer != 0 && !io->xml &&
+                  jobio_has_stdin(io, output->owner->proc.rank);
+    loop_cancel(output->impatient);
+    output->impatient = prompt ? loop_after(kPatience, show_part, output) : NULL;
+}
 
 static void watch_output(struct output* output) {
     bool wanted = output->fd >= 0 && !paused && output->owed <= kMaxOwed;
     if (wanted == output->watched) return;
     output->watched = wanted;
+    wait_for_rest(output);
     if (wanted)
         loop_watch(output->fd, POLLIN, output_ready, output);
     else
@@ -78,7 +98,8 @@ static const char* stream_name(const struct output* output) {
                                                         : "stddiag";
 }
 
-/* The folders are the user's, whose umask holds. */
+/* The folders are the user's, whose umask holds. A file of several processes has been emptied by the head: what others
+ * have written meanwhile is to stay. */
 static void open_file(struct output* output) {
     const struct job* job = output->owner->job;
     char* path = jobio_path(&job->io, job, output->owner->proc.rank, stream_name(output));
@@ -88,9 +109,14 @@ static void open_file(struct output* output) {
         mkdir(path, 0777);
         *slash = '/';
     }
-    output->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
+    int emptied = jobio_shares_file(&job->io) ? 0 : O_TRUNC;
+    output->file = open(path, O_WRONLY | O_CREAT | emptied | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
     if (output->file < 0) fprintf(stderr, "pmixrun: %s: %s: %s\n", node.hostname, path, strerror(errno));
     free(path);
+}
+
+static bool one_pipe(const struct job_io* io) {
+    return io->merge && !jobio_marks_lines(io);
 }
 
 /* With both in one place, the first output's. */
@@ -99,18 +125,15 @@ static struct output* place_of(struct output* output) {
     return merged ? &output->owner->outputs[0] : output;
 }
 
-static void write_file(struct output* output, const uint8_t* bytes, size_t size) {
-    struct output* out = place_of(output);
-    if (!jobio_has_files(&output->owner->job->io)) return;
-    if (!out->file_asked) open_file(out);
-    while (out->file >= 0 && size > 0) {
-        ssize_t put = write(out->file, bytes, size);
+static void write_to(struct output* output, const uint8_t* bytes, size_t size) {
+    while (output->file >= 0 && size > 0) {
+        ssize_t put = write(output->file, bytes, size);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) {
-            fprintf(stderr, "pmixrun: %s: output of rank %u: %s\n", node.hostname, out->owner->proc.rank,
+            fprintf(stderr, "pmixrun: %s: output of rank %u: %s\n", node.hostname, output->owner->proc.rank,
                     strerror(errno));
-            close(out->file);
-            out->file = -1;
+            close(output->file);
+            output->file = -1;
             return;
         }
         bytes += put;
@@ -118,41 +141,89 @@ static void write_file(struct output* output, const uint8_t* bytes, size_t size)
     }
 }
 
+static size_t whole_lines(const struct buffer* bytes) {
+    size_t whole = bytes->size;
+    while (whole > 0 && bytes->data[whole - 1] != '\n') whole--;
+    return whole;
+}
+
+static void write_file(struct output* output, const uint8_t* bytes, size_t size) {
+    const struct job_io* io = &output->owner->job->io;
+    struct output* out = place_of(output);
+    if (!jobio_has_files(io)) return;
+    if (!out->file_asked) open_file(out);
+    if (!jobio_shares_file(io) && (!io->merge || one_pipe(io))) {
+        write_to(out, bytes, size);
+        return;
+    }
+    struct buffer* kept = &output->unwritten;
+    wire_append(kept, bytes, size);
+    size_t whole = whole_lines(kept);
+    if (whole == 0 && kept->size > kMaxLine) whole = kept->size;
+    write_to(out, kept->data, whole);
+    wire_consume(kept, whole);
+}
+
 /* --- to the head -------------------------------------------------------------------------------------------------- */
+
+/* For the head, of which stream the text is: where that of another stands between two parts of a line, a newline and
+ * the line's beginning once more keep them apart. 0: of none. `unended`: the text ends within a line that has such a
+ * beginning. */
+static void send_text(bool error, uint64_t source, bool unended, const struct buffer* beginning,
+                      const struct buffer* text) {
+    struct buffer body = {0};
+    wire_put_u8(&body, error ? 2 : 1);
+    wire_put_u64(&body, source);
+    wire_put_u8(&body, unended);
+    wire_put_bytes(&body, beginning->data, beginning->size);
+    wire_append(&body, text->data, text->size);
+    mesh_send(mesh_head(), FRAME_OUTPUT, &body);
+    in_flight += text->size;
+    wire_free(&body);
+}
 
 /* Sends the first `size` bytes of what is kept, each line in the form that the job asks for. `ends`: these are the
  * last. */
 static void send_lines(struct output* output, size_t size, bool ends) {
     const struct job* job = output->owner->job;
-    struct buffer body = {0};
-    wire_put_u8(&body, place_of(output)->channel == PMIX_FWD_STDOUT_CHANNEL ? 1 : 2);
-    size_t before = body.size;
+    const pmix_rank_t rank = output->owner->proc.rank;
+    const char* stream = stream_name(output);
+    const bool marked = jobio_marks_lines(&job->io);
+    struct buffer beginning = {0}, text = {0};
+    if (output->in_line && marked) jobio_begin_line(&job->io, job, rank, stream, &beginning);
     for (size_t at = 0; at < size;) {
         const uint8_t* start = output->line.data + at;
         const uint8_t* newline = memchr(start, '\n', size - at);
         size_t length = newline ? (size_t)(newline - start) : size - at;
-        if (!output->in_line) jobio_begin_line(&job->io, job, output->owner->proc.rank, stream_name(output), &body);
-        jobio_text(&job->io, start, length, &body);
-        if (newline) jobio_end_line(&job->io, stream_name(output), &body);
+        if (!output->in_line) jobio_begin_line(&job->io, job, rank, stream, &text);
+        jobio_text(&job->io, start, length, &text);
+        if (newline) jobio_end_line(&job->io, stream, &text);
         output->in_line = !newline;
         at += length + (newline != NULL);
     }
-    if (ends && output->in_line && job->io.xml) jobio_end_line(&job->io, stream_name(output), &body);
-    if (body.size > before) {
-        mesh_send(mesh_head(), FRAME_OUTPUT, &body);
-        in_flight += body.size - before;
+    /* An element cannot be left and entered again. */
+    if (output->in_line && (job->io.xml || (ends && marked))) {
+        jobio_end_line(&job->io, stream, &text);
+        output->in_line = false;
     }
-    wire_free(&body);
+    const uint64_t source = (uint64_t)job->number << 34 | (uint64_t)rank << 2 | output->channel >> 2;
+    if (text.size > 0)
+        send_text(place_of(output)->channel != PMIX_FWD_STDOUT_CHANNEL, source, marked && output->in_line, &beginning,
+                  &text);
+    wire_free(&beginning);
+    wire_free(&text);
     wire_consume(&output->line, size);
 }
 
+static void show_part(void* argument) {
+    struct output* output = argument;
+    output->impatient = NULL;
+    send_lines(output, output->line.size, false);
+}
+
 void iof_say(bool error, const void* text, size_t size) {
-    struct buffer body = {0};
-    wire_put_u8(&body, error ? 2 : 1);
-    wire_append(&body, text, size);
-    mesh_send(mesh_head(), FRAME_OUTPUT, &body);
-    in_flight += size;
-    wire_free(&body);
+    const struct buffer none = {0}, bytes = wire_view(text, size);
+    send_text(error, 0, false, &none, &bytes);
 }
 
 void on_output_done(int from, uint64_t id, struct buffer* body) {
@@ -214,9 +285,13 @@ static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t 
 /* --- from the pipe ------------------------------------------------------------------------------------------------ */
 
 static void close_output(struct output* output) {
+    struct streams* owner = output->owner;
     if (output->fd < 0) return;
     send_lines(output, output->line.size, true);
+    wait_for_rest(output);
+    write_to(place_of(output), output->unwritten.data, output->unwritten.size);
     send_to_readers(output, NULL, 0); /* the end */
+    if (one_pipe(&owner->job->io) && output == &owner->outputs[0]) send_to_readers(&owner->outputs[1], NULL, 0);
     if (output->watched) loop_unwatch(output->fd);
     output->watched = false;
     close(output->fd);
@@ -233,14 +308,15 @@ static bool read_output(struct output* output) {
         close_output(output);
         return false;
     }
+    output->taken += (uint64_t)got;
     write_file(output, chunk, (size_t)got);
     bool elsewhere = send_to_readers(output, chunk, (size_t)got);
     if (elsewhere || output->owner->job->io.file_only) return true;
     wire_append(&output->line, chunk, (size_t)got);
-    size_t whole = output->line.size;
-    while (whole > 0 && output->line.data[whole - 1] != '\n') whole--;
+    size_t whole = whole_lines(&output->line);
     bool at_once = output->owner->job->io.raw || (whole == 0 && output->line.size > kMaxLine);
     send_lines(output, at_once ? output->line.size : whole, false);
+    wait_for_rest(output);
     return true;
 }
 
@@ -280,7 +356,12 @@ struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int chi
     bool fine = jobio_has_stdin(&job->io, proc->rank) ? (streams->input = input_open(proc, &child_fds[0])) != NULL
                                                       : (child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;
     int count = job->io.diagnostics ? OUTPUTS : OUTPUTS - 1;
-    for (int i = 0; i < count && fine; i++) fine = iof_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
+    for (int i = 0; i < count && fine; i++) {
+        if (one_pipe(&job->io) && i == 1)
+            fine = (child_fds[2] = fcntl(child_fds[1], F_DUPFD_CLOEXEC, 3)) >= 0;
+        else
+            fine = iof_pipe(&streams->outputs[i].fd, &child_fds[i + 1], false);
+    }
     streams->next = all_streams;
     all_streams = streams;
     if (!fine) {
@@ -306,6 +387,7 @@ void iof_finish(struct streams* streams) {
         while (output->fd >= 0 && in_flight - before < kMaxLeftOver && read_output(output)) continue;
         close_output(output);
         wire_free(&output->line);
+        wire_free(&output->unwritten);
     }
     for (int i = 0; i < OUTPUTS; i++) {
         if (streams->outputs[i].file >= 0) close(streams->outputs[i].file);

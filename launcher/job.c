@@ -117,10 +117,38 @@ void app_destruct(struct app* app) {
     free(app->cpus);
 }
 
+void apps_free(struct app* apps, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) app_destruct(&apps[i]);
+    free(apps);
+}
+
+static bool keep_to(struct app* app, uint32_t nodes, bool (*usable)(int node)) {
+    uint32_t count = app->places ? app->place_count : nodes, kept = 0;
+    struct place* places = xcalloc(count, sizeof *places);
+    for (uint32_t i = 0; i < count; i++) {
+        struct place place = app->places ? app->places[i] : (struct place){i, NO_LIMIT};
+        if (place.node < nodes && usable((int)place.node)) places[kept++] = place;
+    }
+    bool chosen = app->places && count < nodes;
+    if (kept == count || kept == 0 || chosen) {
+        free(places);
+        return kept == count;
+    }
+    free(app->places);
+    app->places = places;
+    app->place_count = kept;
+    return true;
+}
+
+bool apps_keep_to(struct app* apps, uint32_t count, uint32_t nodes, bool (*usable)(int node)) {
+    bool there = true;
+    for (uint32_t i = 0; i < count && there; i++) there = keep_to(&apps[i], nodes, usable);
+    return there;
+}
+
 void job_free(struct job* job) {
-    for (uint32_t i = 0; i < job->app_count; i++) app_destruct(&job->apps[i]);
+    apps_free(job->apps, job->app_count);
     for (int n = 0; n < MAX_NODES; n++) free(job->ranks_on[n]);
-    free(job->apps);
     free(job->procs);
     jobio_destruct(&job->io);
     free(job);
@@ -154,6 +182,12 @@ void app_get(struct buffer* b, struct app* app) {
     if (app->place_count > 0) app->places = memcpy(xcalloc(1, places.size), places.data, places.size);
     app->cpus = wire_get_string(b);
     app->binding = (enum binding)wire_get_u8(b);
+}
+
+struct app* apps_get(struct buffer* b, uint32_t count) {
+    struct app* apps = xcalloc(count, sizeof *apps);
+    for (uint32_t i = 0; i < count; i++) app_get(b, &apps[i]);
+    return apps;
 }
 
 void layout_put(struct buffer* b, struct layout layout) {
@@ -204,8 +238,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
         jobio_destruct(&io);
         return NULL;
     }
-    struct app* apps = xcalloc(app_count, sizeof *apps);
-    for (uint32_t i = 0; i < app_count; i++) app_get(b, &apps[i]);
+    struct app* apps = apps_get(b, app_count);
     struct job* job = job_new(nspace, number, nodes, layout, apps, app_count, &parent);
     free(nspace);
     if (!job) {
@@ -228,6 +261,15 @@ void job_place_beside_others(struct job* job) {
             if (job->node_ranks_from[n] < end) job->node_ranks_from[n] = end;
             job->beside_on[n] += other->size_on[n];
         }
+    }
+}
+
+void job_end_unstarted(struct job* job) {
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (job->procs[rank].phase != PROC_DEFINED) continue;
+        job->procs[rank].phase = PROC_ENDED;
+        job->alive--;
+        job->cut_short = true;
     }
 }
 

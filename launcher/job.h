@@ -90,10 +90,12 @@ struct job {
     uint32_t beside_on[MAX_NODES];       /* processes that the jobs before it had there when it was made */
     struct app* apps;
     uint32_t app_count;
-    pmix_proc_t parent; /* empty namespace: started by the user */
-    bool left_parent;   /* they have disconnected */
-    bool over;          /* by the head's decision */
-    bool cut_short;     /* some of its processes were never started (known to the head) */
+    pmix_proc_t parent;    /* empty namespace: started by the user */
+    pmix_proc_t requester; /* which process asked for it, known to the head: mostly the parent */
+    bool left_parent;      /* they have disconnected */
+    bool over;             /* by the head's decision */
+    bool cut_short;        /* some of its processes were never started (known to the head) */
+    bool launch_failed;    /* what runs of it is being ended, and its parent never got its name */
     struct job_io io;
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */
@@ -115,9 +117,17 @@ struct job* job_get(struct buffer* b, uint32_t nodes);
 void app_put(struct buffer* b, const struct app* app);
 void app_get(struct buffer* b, struct app* app);
 void app_destruct(struct app* app);
+struct app* apps_get(struct buffer* b, uint32_t count);
+void apps_free(struct app* apps, uint32_t count);
+
+/* Keeps applications to the usable nodes. False: none is left, or one was given some of the nodes and not all of them
+ * are usable. */
+bool apps_keep_to(struct app* apps, uint32_t count, uint32_t nodes, bool (*usable)(int node));
 
 /* Finds the place on each node of a job that is not in the list yet, beside those that are. */
 void job_place_beside_others(struct job* job);
+/* Processes that were never started, as far as the head knows, have ended. */
+void job_end_unstarted(struct job* job);
 void jobs_add(struct job* job);
 void jobs_remove(struct job* job); /* and frees it */
 struct job* jobs_first(void);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "jobio.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "job.h"
 
@@ -34,8 +36,9 @@ static pmix_rank_t input_target(const pmix_info_t* infos, size_t count) {
 
 void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {
     memset(io, 0, sizeof *io);
-    io->tag = any_true(infos, count, PMIX_IOF_TAG_OUTPUT, PMIX_TAG_OUTPUT) ||
-              any_true(infos, count, PMIX_IOF_TAG_FULLNAME_OUTPUT, PMIX_IOF_TAG_DETAILED_OUTPUT);
+    io->tag = any_true(infos, count, PMIX_IOF_TAG_OUTPUT, PMIX_TAG_OUTPUT);
+    io->fullname = info_true(infos, count, PMIX_IOF_TAG_FULLNAME_OUTPUT);
+    io->detailed = info_true(infos, count, PMIX_IOF_TAG_DETAILED_OUTPUT);
     io->rank_tag = info_true(infos, count, PMIX_IOF_RANK_OUTPUT);
     io->timestamp = any_true(infos, count, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_TIMESTAMP_OUTPUT);
     io->xml = info_true(infos, count, PMIX_IOF_XML_OUTPUT);
@@ -53,8 +56,9 @@ void jobio_of_spawn(struct job_io* io, const pmix_info_t* infos, size_t count) {
 /* --- in a frame --------------------------------------------------------------------------------------------------- */
 
 static bool* flag_at(struct job_io* io, size_t i) {
-    bool* const flags[] = {&io->tag,       &io->rank_tag, &io->timestamp, &io->xml,         &io->raw,  &io->merge,
-                           &io->file_only, &io->pattern,  &io->numbered,  &io->diagnostics, &io->apart};
+    bool* const flags[] = {&io->tag,   &io->rank_tag,  &io->timestamp, &io->xml,      &io->raw,
+                           &io->merge, &io->file_only, &io->pattern,   &io->numbered, &io->diagnostics,
+                           &io->apart, &io->fullname,  &io->detailed};
     return i < sizeof flags / sizeof *flags ? flags[i] : NULL;
 }
 
@@ -88,6 +92,14 @@ bool jobio_has_stdin(const struct job_io* io, pmix_rank_t rank) {
 
 bool jobio_has_files(const struct job_io* io) {
     return io->file || io->directory;
+}
+
+bool jobio_shares_file(const struct job_io* io) {
+    return !io->directory && io->file && io->pattern && !strstr(io->file, "%r");
+}
+
+bool jobio_marks_lines(const struct job_io* io) {
+    return io->tag || io->fullname || io->detailed || io->rank_tag || io->timestamp || io->xml;
 }
 
 static void append_text(struct buffer* b, const char* text) {
@@ -139,16 +151,36 @@ char* jobio_path(const struct job_io* io, const struct job* job, pmix_rank_t ran
     return (char*)path.data;
 }
 
-static void append_time(struct buffer* text) {
+void jobio_empty_shared_file(const struct job_io* io, const struct job* job) {
+    static const char* const streams[] = {"stdout", "stderr", "stddiag"};
+    for (size_t i = 0; jobio_shares_file(io) && i < sizeof streams / sizeof *streams; i++) {
+        char* path = jobio_path(io, job, 0, streams[i]);
+        int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+        if (file >= 0) close(file);
+        free(path);
+    }
+}
+
+static void append_time(const time_t* at, struct buffer* text) {
     char date[64], fraction[16];
     struct timespec now;
     struct tm parts;
     clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &parts);
+    if (at) now = (struct timespec){.tv_sec = *at};
+    if (!localtime_r(&now.tv_sec, &parts)) memset(&parts, 0, sizeof parts); /* a year beyond an int */
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(fraction, sizeof fraction, ".%03d", (int)(now.tv_nsec / 1000000));
     append_text(text, date);
     append_text(text, fraction);
+}
+
+/* As the library's own tag: [node:pid]. */
+static void append_place(struct buffer* text, const struct job* job, pmix_rank_t rank) {
+    append_text(text, "[node");
+    append_number(text, job_node_of(job, rank) + 1);
+    append_text(text, ":");
+    append_number(text, (uint32_t)job->procs[rank].pid);
+    append_text(text, "]");
 }
 
 void jobio_begin_line(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream,
@@ -162,22 +194,23 @@ void jobio_begin_line(const struct job_io* io, const struct job* job, pmix_rank_
         append_number(text, rank);
         if (io->timestamp) {
             append_text(text, "\" timestamp=\"");
-            append_time(text);
+            append_time(io->at, text);
         }
         append_text(text, "\">");
         return;
     }
-    if (io->timestamp) append_time(text);
-    if (io->tag || io->rank_tag) append_text(text, "[");
-    if (io->tag) {
-        append_number(text, job->number);
-        append_text(text, ",");
-    }
-    if (io->tag || io->rank_tag) {
+    if (!jobio_marks_lines(io)) return;
+    if (io->timestamp) append_time(io->at, text);
+    bool named = io->fullname || io->detailed;
+    if (named || io->tag || io->rank_tag) append_text(text, "[");
+    if (named) append_text(text, job->nspace);
+    if (!named && io->tag) append_number(text, job->number);
+    if (named || io->tag) append_text(text, ",");
+    if (named || io->tag || io->rank_tag) {
         append_number(text, rank);
         append_text(text, "]");
     }
-    if (!io->tag && !io->rank_tag && !io->timestamp) return;
+    if (io->detailed) append_place(text, job, rank);
     append_text(text, "<");
     append_text(text, stream);
     append_text(text, ">: ");

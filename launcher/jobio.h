@@ -7,6 +7,8 @@
 #ifndef PMIXRUN_JOBIO_H
 #define PMIXRUN_JOBIO_H
 
+#include <time.h>
+
 #include "wire.h"
 
 struct job;
@@ -17,8 +19,11 @@ struct job;
 
 struct job_io {
     bool tag;             /* lines begin with [JOB,RANK]<STREAM>: */
+    bool fullname;        /* or with [NSPACE,RANK]<STREAM>: */
+    bool detailed;        /* or with [NSPACE,RANK][NODE:PID]<STREAM>: */
     bool rank_tag;        /* or with [RANK]<STREAM>: */
     bool timestamp;       /* and with the time */
+    const time_t* at;     /* that time, borrowed; NULL: now, as for all output of processes */
     bool xml;             /* each line is an element, with all that as attributes */
     bool raw;             /* bytes are passed on as they are read, not by lines */
     bool merge;           /* stderr is written where stdout is */
@@ -41,6 +46,12 @@ void jobio_get(struct buffer* b, struct job_io* io);
 void jobio_destruct(struct job_io* io);
 bool jobio_has_stdin(const struct job_io* io, pmix_rank_t rank);
 bool jobio_has_files(const struct job_io* io);
+/* All processes write one file per stream: its name does not say of which rank it is. */
+bool jobio_shares_file(const struct job_io* io);
+/* Empties those files, where they are; before any process of the job can write. */
+void jobio_empty_shared_file(const struct job_io* io, const struct job* job);
+/* Each line has a beginning of ours. */
+bool jobio_marks_lines(const struct job_io* io);
 /* The file of a stream; the caller frees it. */
 char* jobio_path(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream);
 /* The prefix of a line, the line or a part of it, and its suffix (the newline, if it has one). */

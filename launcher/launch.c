@@ -102,12 +102,13 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
     if (wdir && chdir(wdir) != 0) child_fails(report, 'd');
     if (cpus && sched_setaffinity(0, sizeof *cpus, cpus) != 0) child_fails(report, 'b');
     const char* program = app->program ? app->program : app->argv[0];
-    execvpe(program, argv, env);
+    environ = env; /* the program is looked for in the PATH that it gets */
+    execvp(program, argv);
     if (*program != '\0' && !strchr(program, '/')) {
         /* Behind the folders of PATH the working directory, as with other launchers. */
         const int error = errno;
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "./%s", program) < (int)sizeof path) execve(path, argv, env);
+        if (snprintf(path, sizeof path, "./%s", program) < (int)sizeof path) execv(path, argv);
         if (errno == ENOENT) errno = error;
     }
     child_fails(report, 'x');
@@ -301,6 +302,7 @@ void on_job_start(int from, uint64_t id, struct buffer* body) {
         wire_put_u32(&reply, (uint32_t)job->procs[rank].pid);
     }
     wire_put_string(&reply, (const char*)why.data);
+    input_end_if_nobody_is_left(); /* its spawner may have ended meanwhile */
     mesh_reply(from, id, status, &reply);
     wire_free(&reply);
     wire_free(&why);
@@ -335,6 +337,7 @@ void launch_forget_if_over(struct job* job) {
     delete_sets(job);
     PMIx_server_deregister_nspace(job->nspace, NULL, NULL);
     jobs_remove(job);
+    input_end_if_nobody_is_left();
     memory_give_back_later();
 }
 
@@ -352,6 +355,10 @@ void on_kill(int from, uint64_t id, struct buffer* body) {
     size_t count;
     pmix_proc_t* procs = wire_get_procs(body, &count);
     int signal_number = (int)wire_get_u32(body);
+    bool launch_failed = wire_get_u8(body);
+    for (struct job* job = jobs_first(); job && !body->bad && launch_failed; job = job->next) {
+        if (procs_match(procs, count, job->nspace, 0)) job->launch_failed = true;
+    }
     for (const struct running* running = all_running; running && !body->bad; running = running->next) {
         if (running->pid == 0 || !procs_match(procs, count, running->name.nspace, running->name.rank)) continue;
         kill(-running->pid, signal_number);
@@ -371,6 +378,8 @@ static void tell_exit(void* argument) {
     wire_put_proc(&body, &running->name);
     wire_put_u32(&body, (uint32_t)running->wait_status);
     wire_put_u8(&body, proc && proc->connected && !proc->finalized);
+    const struct job* job = job_find(running->name.nspace);
+    wire_put_u8(&body, job && job->launch_failed);
     /* The server sees the end of a connection. Of a process that never had one, only we know that it cannot join any
      * more. */
     if (proc && !proc->connected) PMIx_server_deregister_client(&running->name, NULL, NULL);

@@ -18,12 +18,12 @@ enum frame {
     FRAME_JOB_START,   /* head -> node, request: namespace; reply: the processes started */
     FRAME_JOB_ENDED,   /* head -> node: namespace, whether each process had its EXIT; forget it */
     FRAME_QUIT,        /* head -> node: finalize and exit */
-    FRAME_KILL,        /* head -> node: procs, signal, whether their end is then no failure */
+    FRAME_KILL,        /* head -> node: procs, signal, whether because their launch has failed */
     FRAME_SPAWN,       /* node -> head, request: the job wanted; reply: its namespace */
     FRAME_ABORT,       /* node -> head: requester, status, message, procs (none: its job) */
     FRAME_CONTROL,     /* node -> head: procs, signal */
-    FRAME_EXIT,        /* node -> all: proc, wait status, whether it left without PMIx_Finalize */
-    FRAME_OUTPUT,      /* node -> head: channel, bytes */
+    FRAME_EXIT,        /* node -> all: proc, wait status, whether without PMIx_Finalize, of a failed launch */
+    FRAME_OUTPUT,      /* node -> head: channel, stream, unended, beginning of that line, bytes */
     FRAME_OUTPUT_DONE, /* head -> node: so many bytes have been written */
     FRAME_INPUT,       /* any -> node, request: procs, bytes for their stdin, none: the end; reply: all taken */
     FRAME_PULL,        /* node -> all, request: the output of these is wanted there, or no longer */
@@ -36,11 +36,11 @@ enum frame {
     FRAME_PUBLISH,   /* node -> node 0, request */
     FRAME_LOOKUP,    /* node -> node 0, request; reply: what was found */
     FRAME_UNPUBLISH, /* node -> node 0, request */
-    FRAME_LOOKUPS_OVER, /* node -> node 0: the process whose pending lookups nobody awaits any more */
-    FRAME_FACT,         /* node -> nodes, request: key, namespace, rank; reply: a value */
-    FRAME_LOG,          /* head -> first node: code, process it is about, where to log it, infos */
-    FRAME_EVENT,        /* node -> nodes in range, head -> nodes: code, source, range, infos */
-    FRAME_PROGRESS,     /* node -> head: how many processes of a job that is being launched it has started so far */
+    FRAME_PROC_LEFT, /* node -> node 0: the process that is not connected to this node any more */
+    FRAME_FACT,      /* node -> nodes, request: key, namespace, rank; reply: a value */
+    FRAME_LOG,       /* head -> first node: code, process it is about, where to log it, infos */
+    FRAME_EVENT,     /* node -> nodes in range, head -> nodes: code, source, range, infos */
+    FRAME_PROGRESS,  /* node -> head: how many processes of a job that is being launched it has started so far */
     FRAME_KINDS
 };
 

@@ -60,6 +60,8 @@ void on_output_done(int from, uint64_t id, struct buffer* body);
 struct input;
 struct input* input_open(const pmix_proc_t* proc, int* child_fd);
 void input_finish(struct input* input); /* the process ended */
+/* To be called when a process has ended or a job has started. */
+void input_end_if_nobody_is_left(void);
 void on_input(int from, uint64_t id, struct buffer* body);
 pmix_status_t up_push_stdin(const pmix_proc_t* source, const pmix_proc_t targets[], size_t ntargets,
                             const pmix_info_t directives[], size_t ndirs, const pmix_byte_object_t* bo,
@@ -83,6 +85,7 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
                              const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
 void on_exit_of_proc(int from, uint64_t id, struct buffer* body);
 void clients_node_lost(uint32_t number);
+pmix_status_t clients_watch_connections(void);
 
 /* collective.c: fence, connect, disconnect. */
 pmix_status_t up_fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char* data,
@@ -131,7 +134,7 @@ pmix_status_t up_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
 void on_publish(int from, uint64_t id, struct buffer* body);
 void on_lookup(int from, uint64_t id, struct buffer* body);
 void on_unpublish(int from, uint64_t id, struct buffer* body);
-void on_lookups_over(int from, uint64_t id, struct buffer* body);
+void on_proc_left(int from, uint64_t id, struct buffer* body);
 void publish_proc_left(const pmix_proc_t* proc);
 void publish_proc_ended(const pmix_proc_t* proc);
 void publish_app_ended(const char* nspace, uint32_t app);

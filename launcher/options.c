@@ -34,6 +34,7 @@ static const char kUsage[] =
     "  --kill-after S    processes that are ended get SIGKILL S seconds after SIGTERM (default 1)\n"
     "  -v                report on stderr what happens\n"
     "\n"
+    "What the options ask of the output holds for spawned jobs too, where PMIx_Spawn leaves it open.\n"
     "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
     "124 for the timeout; 2 for a wrong command line; 127 when a program could not be started.\n";
 
@@ -171,6 +172,24 @@ struct job_io options_io(const struct options* options) {
     if (options->input_to == INPUT_TO_NONE) io.stdin_to = PMIX_RANK_INVALID;
     if (options->input_to == INPUT_TO_RANK) io.stdin_to = options->input_rank;
     return io;
+}
+
+static bool left_open(const pmix_info_t* spawn, size_t count, const char* key, const char* older) {
+    return !info_find(spawn, count, key) && !info_find(spawn, count, older);
+}
+
+void options_complete_io(const struct options* options, const pmix_info_t* spawn, size_t count, struct job_io* io) {
+    bool marked = io->fullname || io->detailed || io->rank_tag || io->xml || io->raw;
+    if (left_open(spawn, count, PMIX_IOF_TAG_OUTPUT, PMIX_TAG_OUTPUT) && !marked) io->tag = options->tag_output;
+    if (left_open(spawn, count, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_TIMESTAMP_OUTPUT) && !io->raw)
+        io->timestamp = options->timestamp_output;
+    if (left_open(spawn, count, PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_MERGE_STDERR_STDOUT))
+        io->merge = options->merge_stderr;
+    if (!options->output_directory || jobio_has_files(io)) return;
+    io->directory = xstrdup(options->output_directory);
+    io->numbered = true;
+    io->file_only = info_true(spawn, count, PMIX_IOF_FILE_ONLY) || info_true(spawn, count, PMIX_OUTPUT_NOCOPY) ||
+                    (options->file_only && left_open(spawn, count, PMIX_IOF_FILE_ONLY, PMIX_OUTPUT_NOCOPY));
 }
 
 void options_read(int argc, char** argv, struct options* options) {

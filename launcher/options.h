@@ -30,6 +30,8 @@ struct options {
 
 /* What they mean for the job of the command line; the caller's to destruct. */
 struct job_io options_io(const struct options* options);
+/* What they mean for a job that a process has spawned, in all that the spawn leaves open. */
+void options_complete_io(const struct options* options, const pmix_info_t* spawn, size_t count, struct job_io* io);
 
 /* Reads the command line. Prints what is wrong, or the usage, and exits. */
 void options_read(int argc, char** argv, struct options* options);

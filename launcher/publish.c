@@ -14,7 +14,7 @@
 #include "loop.h"
 #include "node.h"
 
-enum { STORE_NODE = 0 };
+enum { STORE_NODE = 0, ANY_NODE = -1 };
 
 struct call { /* an upcall, from here until the reply */
     enum frame frame;
@@ -261,33 +261,38 @@ void on_unpublish(int from, uint64_t id, struct buffer* body) {
     mesh_reply(from, id, body->bad ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS, NULL);
 }
 
-/* A lookup that nobody awaits any more would take what may be read only once. */
-static void drop_lookups(const pmix_proc_t* proc) {
+/* A lookup that nobody awaits any more would take what may be read only once. `from`: ANY_NODE, or only those of it. */
+static void drop_lookups(const pmix_proc_t* proc, int from) {
     for (struct waiting *lookup = all_waiting, *next; lookup; lookup = next) {
         next = lookup->next;
         if (!proc_matches(&lookup->who.proc, proc->nspace, proc->rank)) continue;
+        if (from != ANY_NODE && lookup->from != from) continue;
         mesh_reply(lookup->from, lookup->id, PMIX_ERR_NOT_FOUND, NULL);
         forget(lookup);
     }
 }
 
-void on_lookups_over(int from, uint64_t id, struct buffer* body) {
-    (void)from, (void)id;
+/* A rank's data stays until its process ends; of a tool's end nobody else notifies us. What a tool did by the server of
+ * another node, to which it may still be connected, is kept. */
+void on_proc_left(int from, uint64_t id, struct buffer* body) {
+    (void)id;
     pmix_proc_t proc;
     wire_get_proc(body, &proc);
-    if (!body->bad) drop_lookups(&proc);
+    if (body->bad) return;
+    drop_lookups(&proc, from);
+    if (!job_find(proc.nspace)) datastore_tool_left(&proc, (uint32_t)from);
 }
 
-/* It has finalized, and may still run. */
+/* It has finalized, or its connection ended; it may still run. */
 void publish_proc_left(const pmix_proc_t* proc) {
     struct buffer body = {0};
     wire_put_proc(&body, proc);
-    mesh_send(STORE_NODE, FRAME_LOOKUPS_OVER, &body);
+    mesh_send(STORE_NODE, FRAME_PROC_LEFT, &body);
     wire_free(&body);
 }
 
 void publish_proc_ended(const pmix_proc_t* proc) {
-    drop_lookups(proc);
+    drop_lookups(proc, ANY_NODE);
     datastore_proc_ended(proc);
 }
 

@@ -51,11 +51,13 @@ bool pulls_of(const pmix_proc_t* proc, pmix_iof_channel_t channel, bool readers[
     return redirected;
 }
 
-static bool same(const struct pull* pull, int reader, pmix_iof_channel_t channels, const pmix_proc_t* procs,
-                 size_t count) {
-    if (pull->reader != reader || pull->channels != channels || pull->nprocs != count) return false;
-    for (size_t i = 0; i < count; i++) {
-        if (!PMIX_CHECK_NSPACE(pull->procs[i].nspace, procs[i].nspace) || pull->procs[i].rank != procs[i].rank)
+/* Several clients of a node may read the same: it does not matter which of them is meant if all of this is equal. */
+static bool same(const struct pull* one, const struct pull* other) {
+    if (one->reader != other->reader || one->channels != other->channels || one->copy != other->copy ||
+        one->inherits != other->inherits || one->nprocs != other->nprocs)
+        return false;
+    for (size_t i = 0; i < one->nprocs; i++) {
+        if (strcmp(one->procs[i].nspace, other->procs[i].nspace) != 0 || one->procs[i].rank != other->procs[i].rank)
             return false;
     }
     return true;
@@ -66,8 +68,9 @@ void on_pull(int from, uint64_t id, struct buffer* body) {
     pmix_iof_channel_t channels = (pmix_iof_channel_t)wire_get_u32(body);
     size_t count;
     pmix_proc_t* procs = wire_get_procs(body, &count);
+    const struct pull wanted = {pulls, from, channels, copy, inherits, procs, count};
     struct pull** at = &pulls;
-    while (stop && *at && !same(*at, from, channels, procs, count)) at = &(*at)->next;
+    while (stop && *at && !same(*at, &wanted)) at = &(*at)->next;
     if (stop) {
         struct pull* pull = *at;
         if (pull) {
@@ -78,7 +81,7 @@ void on_pull(int from, uint64_t id, struct buffer* body) {
         free(procs);
     } else {
         struct pull* pull = xcalloc(1, sizeof *pull);
-        *pull = (struct pull){pulls, from, channels, copy, inherits, procs, count};
+        *pull = wanted;
         pulls = pull;
     }
     mesh_reply(from, id, PMIX_SUCCESS, NULL);

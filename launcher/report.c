@@ -7,7 +7,7 @@
 
 #include "mesh.h"
 
-enum { MOST_INFOS = 8 };
+enum { MOST_INFOS = 10 };
 
 struct report {
     pmix_info_t infos[MOST_INFOS];
@@ -19,9 +19,17 @@ static void add(struct report* report, const char* key, const void* data, pmix_d
     report->count++;
 }
 
+/* To those only that asked for it, by the spawn of the job: its requester, and the parent that it named. */
+static void address(struct report* report, const struct job* job) {
+    pmix_proc_t to[2] = {job->requester, job->parent};
+    pmix_data_array_t array = {.type = PMIX_PROC, .array = to};
+    array.size = proc_matches(&to[0], to[1].nspace, to[1].rank) ? 1 : 2;
+    add(report, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+}
+
 /* The resource manager is no process of a job, so the source is empty; an info names the process it is about. */
-static void send_report(struct report* report, pmix_status_t code, const pmix_proc_t* about, bool told,
-                        uint32_t logged) {
+static void send_report(struct report* report, pmix_status_t code, const struct job* job, const pmix_proc_t* about,
+                        bool told, uint32_t logged) {
     struct buffer body = {0};
     pmix_proc_t nobody;
     time_t now = time(NULL);
@@ -33,9 +41,10 @@ static void send_report(struct report* report, pmix_status_t code, const pmix_pr
     /* A requested report is no failure of the other jobs, whose default handlers may abort at any event. */
     bool asked_for = code != PMIX_ERR_JOB_TERM_WO_SYNC;
     if (asked_for) add(report, PMIX_EVENT_NON_DEFAULT, &asked_for, PMIX_BOOL);
+    if (asked_for) address(report, job);
     wire_put_u32(&body, (uint32_t)code);
     wire_put_proc(&body, &nobody);
-    wire_put_u8(&body, PMIX_RANGE_SESSION);
+    wire_put_u8(&body, asked_for ? PMIX_RANGE_CUSTOM : PMIX_RANGE_SESSION);
     if (told && wire_put_infos(&body, report->infos, report->count)) {
         for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EVENT, &body);
     }
@@ -66,13 +75,15 @@ static pmix_proc_t whole(const struct job* job) {
 void report_job_started(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job);
-    send_report(&report, PMIX_EVENT_JOB_START, &about, job->wanted & WANTS_JOB_EVENTS, logged(job, LOGS_JOB_EVENTS));
+    send_report(&report, PMIX_EVENT_JOB_START, job, &about, job->wanted & WANTS_JOB_EVENTS,
+                logged(job, LOGS_JOB_EVENTS));
 }
 
 void report_launch_complete(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job);
-    send_report(&report, PMIX_LAUNCH_COMPLETE, &about, job->wanted & WANTS_JOB_EVENTS, logged(job, LOGS_JOB_EVENTS));
+    send_report(&report, PMIX_LAUNCH_COMPLETE, job, &about, job->wanted & WANTS_JOB_EVENTS,
+                logged(job, LOGS_JOB_EVENTS));
 }
 
 void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
@@ -97,7 +108,7 @@ void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     uint32_t log = logged(job, bad ? LOGS_PROC_ENDS | LOGS_ABNORMAL_ENDS : LOGS_PROC_ENDS);
     add(&report, PMIX_PROC_TERM_STATUS, &status, PMIX_STATUS);
     add(&report, PMIX_EXIT_CODE, &code, PMIX_INT);
-    send_report(&report, PMIX_EVENT_PROC_TERMINATED, &about, told, log);
+    send_report(&report, PMIX_EVENT_PROC_TERMINATED, job, &about, told, log);
 }
 
 void report_job_ended(const struct job* job) {
@@ -111,7 +122,7 @@ void report_job_ended(const struct job* job) {
         add(&report, PMIX_PROCID, &failed, PMIX_PROC);
         add(&report, PMIX_EXIT_CODE, &job->failed_code, PMIX_INT);
     }
-    send_report(&report, PMIX_EVENT_JOB_END, &about, told, logged(job, LOGS_JOB_EVENTS | LOGS_JOB_END));
+    send_report(&report, PMIX_EVENT_JOB_END, job, &about, told, logged(job, LOGS_JOB_EVENTS | LOGS_JOB_END));
 }
 
 void report_jobs_terminated(void) {
@@ -119,6 +130,6 @@ void report_jobs_terminated(void) {
     for (const struct job* job = jobs_first(); job; job = job->next) {
         struct report report = {.count = 0};
         pmix_proc_t about = whole(job);
-        send_report(&report, PMIX_ERR_JOB_TERM_WO_SYNC, &about, true, 0);
+        send_report(&report, PMIX_ERR_JOB_TERM_WO_SYNC, job, &about, true, 0);
     }
 }

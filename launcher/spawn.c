@@ -345,6 +345,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     if (napps > MAX_APPS_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
     request->cbfunc = cbfunc;
     request->cbdata = cbdata;
+    wire_put_proc(&request->body, proc);
     wire_put_proc(&request->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
     layout_put(&request->body, spread.layout);
     wire_put_u32(&request->body, wanted_events(job_info, ninfo));
@@ -352,6 +353,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     wire_put_u32(&request->body, time_limit > 0 && time_limit < INT32_MAX ? (uint32_t)time_limit : 0);
     struct job_io io;
     jobio_of_spawn(&io, job_info, ninfo);
+    options_complete_io(node.options, job_info, ninfo, &io);
     jobio_put(&request->body, &io);
     jobio_destruct(&io);
     wire_put_u32(&request->body, (uint32_t)napps);

@@ -13,6 +13,7 @@
 
 #include "client/data/fence.h"
 #include "client/events/model.h"
+#include "client/iof/iof.h"
 #include "client/services/fabric.h"
 #include "client/session/session.h"
 #include "client/tool/keepalive.h"
@@ -272,6 +273,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
 
     client::Session& session = library->client();
     const bool is_client = library->role_ == Role::client;
+    if (session.connected() && session.loop().drive() != transport::Drive::host_base) session.iof().end_own_input();
     // Whatever comes of it, the process goes.
     if (is_client && session.connected()) {
         const common::InfoView view(infos, ninfos);

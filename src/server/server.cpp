@@ -234,6 +234,12 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
     bool first = !peer.finalized();
     peer.set_finalized();
     monitors.peer_gone(peer);
+    // A host keeps things for tools too, what they published for example.
+    if (first && peer.kind() == PeerKind::tool) {
+        host.client_finalized(peer.id(), nullptr,
+                              [reply = std::move(reply)](HostAnswer&) mutable { reply.status(PMIX_SUCCESS); });
+        return;
+    }
     if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
     finalized(*nspace, *client, peer, std::move(reply));
 }

@@ -280,6 +280,35 @@ static void by_default(void) {
     copied(NULL);
 }
 
+/* Rank 2's output has two readers on a node, one instead of pmixrun and one beside it; when the first reads no more,
+ * the
+ * second still reads beside. rows: O1 O6 */
+static void two_readers(void) {
+    size_t instead = 0;
+    start();
+    if (me.rank == 1) instead = pull(2, PMIX_FWD_STDOUT_CHANNEL, NULL, 0);
+    fence(false);
+    if (me.rank == 0) {
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, PMIX_IOF_COPY, NULL, PMIX_BOOL);
+        pull(2, PMIX_FWD_STDOUT_CHANNEL, &info, 1);
+    }
+    fence(false);
+    if (me.rank == 1) CHECK_DONE(PMIx_IOF_deregister(instead, NULL, 0, NULL, NULL));
+    fence(false);
+    if (me.rank == 2) {
+        printf("seen by its reader\n");
+        fflush(stdout);
+    }
+    if (me.rank == 0) {
+        pthread_mutex_lock(&lock);
+        while (seen[2] < strlen("seen by its reader\n")) pthread_cond_wait(&changed, &lock); /* or the alarm */
+        pthread_mutex_unlock(&lock);
+    }
+    fence(false);
+    finish();
+}
+
 /* Not a PMIx process: numbered lines, for the reader of pmixrun's own output. */
 static void lines(void) {
     static char line[100];
@@ -313,6 +342,7 @@ int main(int argc, char** argv) {
         {"copy", with_copy},
         {"redirect", redirected},
         {"default", by_default},
+        {"two_readers", two_readers},
     };
     if (argc > 2) bytes_each = strtoul(argv[2], NULL, 10);
     if (argc > 3) growth_allowed = strtoul(argv[3], NULL, 10);

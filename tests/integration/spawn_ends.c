@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
- * usage: spawn_ends limits|silent_node|hears|orphans|terminated|many COUNT KIB
+ * usage: spawn_ends limits|silent_node|hears|refused|replaced|orphans|terminated|many COUNT KIB
  * The children are this program too. */
 #include <signal.h>
 
 #include "spawn_check.h"
 
-/* dies FLAG: the last rank kills itself when the flag is up; the others leave */
+/* dies FLAG RANK: this rank kills itself when the flag is up; the others leave */
 static void dies(int argc, char** argv) {
-    CHECK(argc == 1);
+    CHECK(argc == 2);
     start();
     fence(false);
     await_flag(argv[0]);
-    if (me.rank == job_size - 1) raise(SIGKILL);
+    if (me.rank == (pmix_rank_t)atoi(argv[1])) raise(SIGKILL);
     finish();
 }
 
@@ -105,8 +105,23 @@ static void silent_node(int argc, char** argv) {
     finish();
 }
 
-/* A process of a spawned job is killed: its parent hears, once, and nobody else of the parent's job; the spawn had said
- * that the failure is no end of anything. rows: C6 */
+/* A job that may lose a process: this one is killed, of which its parent hears. */
+static void lose_one(const char* flag, const char* rank, struct heard* killed, int count) {
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    pmix_info_t info[2];
+    bool yes = true;
+    app_of(&app, 3, "dies", flag, rank, NULL);
+    PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+    CHECK_OK(spawn(info, 2, &app, 1, nspace));
+    raise_flag(flag);
+    CHECK(box_wait(&killed->box, count, 60));
+    CHECK(strcmp(killed->affected.nspace, nspace) == 0 && killed->affected.rank == (pmix_rank_t)atoi(rank));
+}
+
+/* A process of a spawned job is killed: its parent hears, once, and nobody else of the parent's job, whichever rank it
+ * was; the spawn had said that the failure is no end of anything. rows: C6 */
 static void hears(int argc, char** argv) {
     (void)argc, (void)argv;
     static struct heard killed = {.box = SIGNAL_BOX}, ended = {.box = SIGNAL_BOX};
@@ -114,25 +129,73 @@ static void hears(int argc, char** argv) {
     listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
     listen_for(PMIX_EVENT_JOB_END, &ended);
     fence(false);
-    if (me.rank == 0) {
-        pmix_nspace_t nspace;
-        pmix_app_t app;
-        pmix_info_t info[2];
-        bool yes = true;
-        app_of(&app, 3, "dies", "die", NULL);
-        PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
-        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
-        CHECK_OK(spawn(info, 2, &app, 1, nspace));
-        raise_flag("die");
-        CHECK(box_wait(&killed.box, 1, 60));
-        CHECK(strcmp(killed.affected.nspace, nspace) == 0 && killed.affected.rank == 2);
-        CHECK(box_wait(&ended.box, 1, 60));
+    for (int round = 1; round <= 2; round++) {
+        if (me.rank != 0) continue;
+        lose_one(round == 1 ? "die" : "die.too", round == 1 ? "2" : "0", &killed, round);
+        CHECK(box_wait(&ended.box, round, 60)); /* after it there is nothing more */
         CHECK(ended.term_status == PMIX_ERR_JOB_ABORTED_BY_SIG);
-    } else {
-        CHECK(box_wait(&ended.box, 1, 60)); /* of the session's interest: after it nothing more can come */
     }
     fence(false);
+    CHECK(box_count(&killed.box) == (me.rank == 0 ? 2 : 0) && box_count(&ended.box) == box_count(&killed.box));
+    finish();
+}
+
+/* A spawn is refused when half of its processes run: nobody hears of their end, as nobody has their names. rows: C6 */
+static void refused(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard killed = {.box = SIGNAL_BOX};
+    start();
+    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
+    fence(false);
+    for (int i = 0; me.rank == 0 && i < 5; i++) {
+        pmix_nspace_t nspace;
+        pmix_app_t apps[2];
+        app_of(&apps[0], 2, "stays", NULL);
+        app_of(&apps[1], 1, "stays", NULL);
+        free(apps[1].cmd);
+        apps[1].cmd = strdup("/no/such/program");
+        CHECK_STATUS(spawn(NULL, 0, apps, 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
+    }
+    if (me.rank == 0) lose_one("die", "1", &killed, 1); /* those before it have ended by then */
+    fence(false);
     CHECK(box_count(&killed.box) == (me.rank == 0));
+    finish();
+}
+
+static pmix_status_t spawn_with(const char* key, const char* value, int count, const char* flag) {
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    pmix_info_t info;
+    app_of(&app, count, "child", flag, NULL);
+    if (key) PMIX_INFO_LOAD(&info, key, value, PMIX_STRING);
+    return spawn(&info, key != NULL, &app, 1, nspace);
+}
+
+/* The last node is lost: what is spawned then runs on those that are left. Run with --continuous, a process on each of
+ * three nodes. rows: C5 */
+static void replaced(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard killed = {.box = SIGNAL_BOX};
+    start();
+    listen_for(PMIX_ERR_PROC_ABORTED_BY_SIG, &killed);
+    fence(false);
+    if (me.rank == 2) {
+        kill(getppid(), SIGKILL);
+        for (;;) pause();
+    }
+    CHECK(box_wait(&killed.box, 1, 60));
+    CHECK(killed.affected.rank == 2);
+    if (me.rank == 0) {
+        CHECK_OK(spawn_with(NULL, NULL, 5, "any"));
+        await_children("any", 5);
+        CHECK_OK(spawn_with(PMIX_MAPBY, "ppr:1:node", 2, "each"));
+        await_children("each", 2);
+        CHECK_STATUS(spawn_with(PMIX_MAPBY, "ppr:1:node", 3, "none"), PMIX_ERR_JOB_INSUFFICIENT_RESOURCES);
+        CHECK_OK(spawn_with(PMIX_HOST, "node2", 2, "there"));
+        await_children("there", 2);
+        CHECK_STATUS(spawn_with(PMIX_HOST, "node3", 1, "none"), PMIX_ERR_JOB_ALLOC_FAILED);
+        CHECK_STATUS(spawn_with(PMIX_HOST, "node1,node3", 1, "none"), PMIX_ERR_JOB_ALLOC_FAILED);
+    }
     finish();
 }
 
@@ -180,7 +243,7 @@ static void terminated(int argc, char** argv) {
     if (me.rank == 0) {
         pmix_nspace_t nspace;
         pmix_app_t app;
-        app_of(&app, 2, "dies", "die", NULL);
+        app_of(&app, 2, "dies", "die", "1", NULL);
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
         raise_flag("die");
     }
@@ -260,6 +323,8 @@ int main(int argc, char** argv) {
         {"limits", limits},
         {"silent_node", silent_node},
         {"hears", hears},
+        {"refused", refused},
+        {"replaced", replaced},
         {"orphans", orphans},
         {"terminated", terminated},
         {"many", many},

@@ -157,6 +157,88 @@ static void none(int argc, char** argv) {
     finish();
 }
 
+/* Sends a part to a process, and the end with it where that is wanted. */
+static pmix_status_t push(const pmix_proc_t* to, char* text, size_t size, bool ends) {
+    pmix_byte_object_t bytes = {.bytes = text, .size = size};
+    pmix_info_t end;
+    PMIX_INFO_LOAD(&end, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
+    return PMIx_IOF_push(to, 1, &bytes, ends ? &end : NULL, ends, NULL, NULL);
+}
+
+static void spawn_reader(const char* line, pmix_proc_t* reader) {
+    pmix_rank_t first = 0;
+    with(PMIX_FWD_STDIN, &first, PMIX_PROC_RANK);
+    spawn("sh", "-c", line, 1, reader->nspace);
+    reader->rank = 0;
+}
+
+/* Input that nobody can take any more is refused. rows: O7 */
+static void refused(int argc, char** argv) {
+    static char text[1 << 20];
+    (void)argc, (void)argv;
+    pmix_proc_t closed, ended;
+    pmix_info_t kill;
+    PMIX_INFO_LOAD(&kill, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
+    start();
+    spawn_reader("exec 0<&-; exec sleep 1000", &closed);
+    CHECK_STATUS(push(&closed, text, sizeof text, false), PMIX_ERR_IOF_COMPLETE);
+    CHECK_STATUS(push(&closed, text, 1, false), PMIX_ERR_IOF_COMPLETE);
+    spawn_reader("cat >/dev/null; exec sleep 1000", &ended);
+    CHECK_OK(push(&ended, text, sizeof text, false));
+    CHECK_OK(push(&ended, text, 1, true));
+    CHECK_STATUS(push(&ended, text, 1, false), PMIX_ERR_IOF_COMPLETE);
+    CHECK_STATUS(push(&ended, NULL, 0, true), PMIX_ERR_IOF_COMPLETE);
+    CHECK_DONE(PMIx_Job_control(&closed, 1, &kill, 1, NULL, NULL));
+    CHECK_DONE(PMIx_Job_control(&ended, 1, &kill, 1, NULL, NULL));
+    finish();
+}
+
+static double seconds_to_push(size_t size) {
+    struct timespec before, after;
+    pmix_proc_t reader;
+    char* text = calloc(size, 1);
+    CHECK(text);
+    spawn_reader("exec cat >/dev/null", &reader);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    CHECK_OK(push(&reader, text, size, true));
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    free(text);
+    return (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+}
+
+/* Eight times as much takes about eight times as long, not 64 times. rows: O7 */
+static void much(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    double little = seconds_to_push(8 << 20), more = seconds_to_push(64 << 20);
+    printf("%.3f s, %.3f s\n", little, more);
+    CHECK(more < 24 * little + 0.5);
+    finish();
+}
+
+/* Input ends where nobody is left to push: for jobs whose spawner has ended, though there are two of them. With "own":
+ * for the targets of a process's own stdin when it finalizes, though another of its job goes on. rows: O7 */
+static void left(int argc, char** argv) {
+    const bool own = argc > 0 && strcmp(argv[0], "own") == 0;
+    char path[PMIX_MAX_NSLEN + 32], line[2 * PMIX_MAX_NSLEN];
+    int never[2];
+    pmix_proc_t reader;
+    CHECK(pipe(never) == 0);
+    CHECK(dup2(never[0], STDIN_FILENO) == STDIN_FILENO);
+    start();
+    snprintf(path, sizeof path, "/tmp/spawn_io.%s", me.nspace);
+    snprintf(line, sizeof line, "cat; echo over > %s", path);
+    if (me.rank == 0) {
+        spawn_reader(own ? line : "cat", &reader);
+        if (!own) spawn_reader("cat", &reader);
+        with_flag(PMIX_IOF_PUSH_STDIN);
+        if (own) CHECK_OK(PMIx_IOF_push(&reader, 1, NULL, infos, ninfos, NULL, NULL));
+    }
+    while (own && me.rank == 1 && access(path, F_OK) != 0) usleep(10000); /* or the alarm */
+    if (own && me.rank == 1) CHECK(unlink(path) == 0);
+    finish();
+}
+
 /* Outputs with "from" in them, and the ends of the streams of spawned processes. */
 static bool has_heard(int lines, int ends) {
     for (int i = 0; i < 600; i++) {
@@ -315,6 +397,18 @@ static void files(int argc, char** argv) {
         snprintf(name, sizeof name, "%d-of-%s.stderr", rank, nspace);
         check_file(directory, name, "err\n");
     }
+
+    /* Without the rank in it, one file of both, in which a line stays together; what was in it before is gone. */
+    snprintf(path, sizeof path, "%s/all.stdout", directory);
+    int old = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(old >= 0 && write(old, "something else\n", 15) == 15 && close(old) == 0);
+    snprintf(path, sizeof path, "%s/all", directory);
+    with(PMIX_IOF_OUTPUT_TO_FILE, path, PMIX_STRING);
+    with_flag(PMIX_IOF_FILE_PATTERN);
+    with_flag(PMIX_IOF_FILE_ONLY);
+    run_line("for i in 1 2 3; do printf o; sleep 0.1; echo ut; done; echo err >&2", nspace);
+    check_file(directory, "all.stdout", "out\nout\nout\nout\nout\nout\n");
+    check_file(directory, "all.stderr", "err\nerr\n");
     CHECK(rmdir(directory) == 0);
     finish();
 }
@@ -421,7 +515,8 @@ static void wanted(int argc, char** argv) {
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {{"streams", streams}, {"none", none},     {"inherited", inherited},
                                              {"reader", reader},   {"files", files},   {"shown", shown},
-                                             {"wanted", wanted},   {"logged", logged}, {"echo", echo}};
+                                             {"wanted", wanted},   {"logged", logged}, {"echo", echo},
+                                             {"refused", refused}, {"much", much},     {"left", left}};
     program = argv[0];
     RUN_CASE(cases);
     return 0;

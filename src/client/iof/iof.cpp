@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <set>
 
 #include "client/events/events.h"
 #include "client/iof/iof_files.h"
@@ -70,7 +71,9 @@ struct Iof::Handler {
     IofFileNames files;
     bool console = false;
     bool merge = false;
-    uint32_t buffer_bytes = 0;  // 0, with no time either: not buffered
+    pmix_iof_channel_t channels = kOutputs;
+    std::set<std::string> shared_files;  // that it has made
+    uint32_t buffer_bytes = 0;           // 0, with no time either: not buffered
     uint32_t buffer_seconds = 0;
     bool active = false;
     size_t owed = 0;
@@ -79,6 +82,8 @@ struct Iof::Handler {
     // shows: what it is given to call is no reason not to write too.
     pmix_status_t read(InfoView infos, bool has_function, bool shows = false);
     bool buffers() const noexcept { return buffer_bytes != 0 || buffer_seconds != 0; }
+    // The other one of two merged channels may still have output of this process.
+    bool other_goes_on(const ProcId& source, pmix_iof_channel_t channel) const;
 };
 
 pmix_status_t Iof::Handler::read(InfoView infos, bool has_function, bool shows) {
@@ -96,6 +101,13 @@ pmix_status_t Iof::Handler::read(InfoView infos, bool has_function, bool shows) 
     const bool too = infos.has(PMIX_IOF_LOCAL_OUTPUT) ? infos.flag(PMIX_IOF_LOCAL_OUTPUT) : shows;
     console = !file_only && (!has_function || too);
     return file_only && !files.any() ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
+}
+
+bool Iof::Handler::other_goes_on(const ProcId& source, pmix_iof_channel_t channel) const {
+    const pmix_iof_channel_t both = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
+    if (!merge || (channel & both) == 0 || (channels & both) != both) return false;
+    const auto other = streams.find({source, static_cast<pmix_iof_channel_t>(both & ~channel)});
+    return other == streams.end() || !other->second.ended;
 }
 
 // What is under way when a server is told that nobody takes it: enough that it is mostly told once.
@@ -152,7 +164,7 @@ pmix_status_t Iof::pull(const pmix_proc_t procs[], size_t nprocs, const pmix_inf
     if (rc == PMIX_SUCCESS) rc = copy_for_server(infos, ninfos, copy);
     if (rc != PMIX_SUCCESS) return rc;
     if (!session_.connected()) return PMIX_ERR_UNREACH;
-    r.request.channels = channels & kOutputs;
+    r.handler->channels = r.request.channels = channels & kOutputs;
     r.request.procs = std::move(list).value();
     r.request.infos = common::Infos(std::move(copy));
 
@@ -283,6 +295,11 @@ pmix_status_t Iof::deregister(size_t reference, pmix_op_cbfunc_t callback, void*
     return rc;
 }
 
+// A child that reads its input to the end would wait for ever.
+void Iof::end_own_input() {
+    if (stdin_.running()) session_.on_loop_and_wait([this] { stdin_.stop(true); });
+}
+
 void Iof::shut() noexcept {
     if (shut_) return;
     try {
@@ -336,7 +353,10 @@ void Iof::open_file(Handler& handler, Stream& stream) {
         stream_of(handler, stream.source, PMIX_FWD_STDOUT_CHANNEL);
         return;
     }
-    auto file = create_iof_file(iof_path(handler.files, stream.source, stream.channel));
+    const IofPath path = iof_path(handler.files, stream.source, stream.channel);
+    // The next process's output is not to be the end of what those before have written.
+    const bool first = !handler.files.shared() || handler.shared_files.insert(path.base + '/' + path.below[2]).second;
+    auto file = create_iof_file(path, first ? Before::dropped : Before::kept);
     if (file.ok()) {
         stream.file = std::move(file).value();
     } else {
@@ -456,28 +476,23 @@ void Iof::finish_stream(size_t reference, Handler& handler, Stream& stream, size
         if (handler.console && !text.empty()) console_.write(stream.channel, text, reference, std::exchange(cost, 0));
         if (stream.file && !text.empty()) write_iof_file(stream.file.get(), text);
     }
-    call(reference, stream, {}, std::move(infos));
+    if (!handler.other_goes_on(stream.source, stream.channel)) call(reference, stream, {}, std::move(infos));
     show(handler, stream, {}, true, reference, cost);
     // A merged stream's file may still be written by the other.
     if (!handler.merge) stream.file.reset();
 }
 
 // What has ended leaves nothing behind, or a server that shows the output of its jobs would keep all that ever ran.
-// Only where both channels go to one file does the one that ends first wait for the other.
+// Of two merged channels the one that ends first waits for the other: they have one end, and one file.
 void Iof::forget_stream(Handler& handler, const ProcId& source, pmix_iof_channel_t channel) {
     auto it = handler.streams.find({source, channel});
     if (it == handler.streams.end()) return;
-    if (!handler.merge || !handler.files.any()) {
-        handler.streams.erase(it);
-        return;
-    }
     it->second.ended = true;
-    const auto out = handler.streams.find({source, PMIX_FWD_STDOUT_CHANNEL});
-    const auto err = handler.streams.find({source, PMIX_FWD_STDERR_CHANNEL});
-    if (out == handler.streams.end() || err == handler.streams.end() || !out->second.ended || !err->second.ended)
-        return;
-    handler.streams.erase(out);
-    handler.streams.erase(err);
+    if (handler.other_goes_on(source, channel)) return;
+    handler.streams.erase(it);
+    if (!handler.merge || (channel & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL)) == 0) return;
+    handler.streams.erase({source, PMIX_FWD_STDOUT_CHANNEL});
+    handler.streams.erase({source, PMIX_FWD_STDERR_CHANNEL});
 }
 
 size_t Iof::streams() const noexcept {

@@ -54,6 +54,8 @@ class Iof {
 
     // From the server. Loop.
     void on_notify(common::IofNotify&& message);
+    // This process finalizes: those who get its own stdin get no more. Not on the loop.
+    void end_own_input();
     // Flushes; nobody is called any more. Loop.
     void shut() noexcept;
     // What is kept of processes and channels whose output has not ended. Loop.

@@ -47,14 +47,14 @@ common::Result<Descriptor> open_below(const Descriptor& parent, const std::strin
     return fd;
 }
 
-common::Result<Descriptor> open_file(const Descriptor& parent, const std::string& name) {
+common::Result<Descriptor> open_file(const Descriptor& parent, const std::string& name, Before before) {
     // O_NONBLOCK: a pipe that somebody put there does not hold us up. Emptied only when it is known to be a file.
     Descriptor fd(::openat(parent.get(), name.c_str(),
-                           O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, kFileMode));
+                           O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, kFileMode));
     struct stat what {};
     if (!fd || ::fstat(fd.get(), &what) != 0) return status_of_errno();
     if (!S_ISREG(what.st_mode) || what.st_nlink != 1) return PMIX_ERR_NO_PERMISSIONS;
-    if (::ftruncate(fd.get(), 0) != 0) return status_of_errno();
+    if (before == Before::dropped && ::ftruncate(fd.get(), 0) != 0) return status_of_errno();
     return fd;
 }
 
@@ -109,12 +109,22 @@ IofPath iof_path(const IofFileNames& names, const common::ProcId& source, pmix_i
     return path;
 }
 
-common::Result<Descriptor> create_iof_file(const IofPath& path) {
+bool IofFileNames::shared() const noexcept {
+    if (!pattern || !directory.empty()) return false;
+    for (size_t i = 0; i + 1 < file.size(); ++i) {
+        if (file[i] != '%') continue;
+        if (file[i + 1] == 'r') return false;
+        if (file[i + 1] == '%') ++i;
+    }
+    return true;
+}
+
+common::Result<Descriptor> create_iof_file(const IofPath& path, Before before) {
     auto folder = open_base(path.base);
     for (int i = 0; i < 2 && folder.ok(); ++i)
         if (!path.below[i].empty()) folder = open_below(*folder, path.below[i]);
     if (!folder.ok()) return folder.status();
-    return open_file(*folder, path.below[2]);
+    return open_file(*folder, path.below[2], before);
 }
 
 pmix_status_t write_iof_file(int fd, std::string_view bytes) noexcept {

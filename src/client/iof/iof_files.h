@@ -26,6 +26,8 @@ struct IofFileNames {
     std::string directory;  // PMIX_IOF_OUTPUT_TO_DIRECTORY
     bool pattern = false;   // the file's name has %n and %r
     bool any() const noexcept { return !file.empty() || !directory.empty(); }
+    // The name does not say the rank: all processes of a namespace, or of all, are in one file per channel.
+    bool shared() const noexcept;
 };
 
 pmix_status_t read_iof_file_names(common::InfoView infos, IofFileNames& names);
@@ -37,8 +39,9 @@ struct IofPath {
 };
 IofPath iof_path(const IofFileNames& names, const common::ProcId& source, pmix_iof_channel_t channel);
 
-// Makes missing folders, and the file, empty.
-common::Result<transport::Descriptor> create_iof_file(const IofPath& path);
+// Makes missing folders, and the file. What was in it is dropped, or kept. Each write goes to its end.
+enum class Before { dropped, kept };
+common::Result<transport::Descriptor> create_iof_file(const IofPath& path, Before before = Before::dropped);
 pmix_status_t write_iof_file(int fd, std::string_view bytes) noexcept;
 
 }  // namespace pmix::client

@@ -7,11 +7,13 @@
 // terminal is not read while this process is in its background; it is polled again later.
 //
 // What can go wrong: the host refuses a buffer: forwarding ends with PMIX_ERR_IOF_FAILURE as an event of this process.
-// At the end of the input the targets are told, and PMIX_ERR_IOF_COMPLETE is raised here.
+// At the end of the input the targets are told, and PMIX_ERR_IOF_COMPLETE is raised here. A process that finalizes
+// before that tells them, too.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <memory>
 
 #include "common/protocol/messages.h"
@@ -27,7 +29,8 @@ class IofStdin final : public transport::WatchHandler {
     explicit IofStdin(Session& session) : session_(session) {}
     ~IofStdin();
 
-    bool running() const noexcept { return running_; }
+    // Any thread.
+    bool running() const noexcept { return running_.load(std::memory_order_acquire); }
     // Again while it runs: the targets are others from now on.
     void start(common::ProcList targets, common::InfoList infos);
     // tell: the targets get the end of their input.
@@ -51,7 +54,7 @@ class IofStdin final : public transport::WatchHandler {
     transport::Descriptor own_;  // stdin once more; none for files, sockets and what cannot be opened again
     bool socket_ = false;
     bool always_ready_ = false;
-    bool running_ = false;
+    std::atomic<bool> running_{false};  // written on the loop
     bool sending_ = false;
 };
 

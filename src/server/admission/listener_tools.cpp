@@ -64,7 +64,10 @@ void Listener::hello_of_tool(IncomingPeer& peer) {
     rc = append_ids(infos, who);
     if (who.pid > 0) add(PMIX_PROC_PID, &who.pid, PMIX_PID);
     for (const pmix_info_t& info : claim.infos) {
-        if (rc == PMIX_SUCCESS && infos.find(common::key_view(info)) == nullptr) rc = infos.append(info);
+        // Its name follows, as it was read and in the Standard's types.
+        const std::string_view key = common::key_view(info);
+        if (key == PMIX_TOOL_NSPACE || key == PMIX_TOOL_RANK) continue;
+        if (rc == PMIX_SUCCESS && infos.find(key) == nullptr) rc = infos.append(info);
     }
     if (!named.nspace.empty()) {
         add(PMIX_TOOL_NSPACE, named.nspace.c_str(), PMIX_STRING);

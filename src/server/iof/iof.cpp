@@ -59,6 +59,7 @@ void Iof::pull(Peer& peer, common::IofPullRequest& request, Reply reply) {
     // The host needs no upcall for a request of its own process.
     if (own) return settle(key, std::move(pull), std::move(reply), PMIX_SUCCESS);
     InfoList infos = request.infos.take();
+    pull.copies = InfoView(infos).flag(PMIX_IOF_COPY);
     rc = append_requester(infos, peer);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     pull.asked_host = true;
@@ -98,12 +99,15 @@ void Iof::settle(Key key, Pull pull, Reply reply, pmix_status_t status) {
     pump(it);
 }
 
+// With what the host needs to know which of several readers of the same it is.
 void Iof::tell_host_end(const Pull& pull) {
     if (!pull.asked_host) return;
     InfoList infos;
     if (infos.append_flag(PMIX_IOF_STOP, true) != PMIX_SUCCESS) return;
+    if (pull.copies && infos.append_flag(PMIX_IOF_COPY, true) != PMIX_SUCCESS) return;
     auto peer = pull.peer.lock();
     if (peer != nullptr && append_requester(infos, *peer) != PMIX_SUCCESS) return;
+    if (peer == nullptr && pull.inherits && infos.append_flag(PMIX_REQUESTOR_IS_TOOL, true) != PMIX_SUCCESS) return;
     host_.iof_pull(pull.procs, std::move(infos), pull.channels, [](HostAnswer&) {});
 }
 

@@ -86,6 +86,7 @@ class Iof final : public LifecycleObserver {
         Reply leaving;  // open: no more is taken, and this is answered when the queue is empty
         bool asked_host = false;
         bool inherits = false;  // a tool's, of processes that it names
+        bool copies = false;    // PMIX_IOF_COPY
         Charge charge{};
         bool wants(const common::ProcId& source, pmix_iof_channel_t channel) const noexcept;
     };

@@ -149,6 +149,39 @@ TEST_F(IofTest, DirectoryPatternAndMerge) {
 }
 
 // rows: O3
+TEST_F(IofTest, APatternWithoutTheRankIsOneFileOfAllProcesses) {
+    for (const char* name : {"/all-of-%n", "/100%%r"}) {
+        const std::string made = std::string(name) == "/100%%r" ? "100%r" : "all-of-far";
+        std::ofstream(directory + "/" + made + ".stdout") << "before\n";
+        InfoList infos = flags({PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY});
+        infos.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + name);
+        const pmix_status_t reference = pull(std::move(infos));
+        ASSERT_GE(reference, 0);
+        output(4, "four\nfo", kOut, static_cast<uint64_t>(reference));
+        output(5, "five\n", kOut, static_cast<uint64_t>(reference));
+        output(5, "", kOut, static_cast<uint64_t>(reference));
+        output(4, "ur\n", kOut, static_cast<uint64_t>(reference));
+        output(6, "six\n", kOut, static_cast<uint64_t>(reference));
+        EXPECT_EQ("four\nfive\nfour\nsix\n", file(made + ".stdout"));
+    }
+}
+
+TEST_F(IofTest, MergedOutputHasOneEnd) {
+    ASSERT_EQ(0, pull(flags({PMIX_IOF_MERGE_STDERR_STDOUT})));
+    output(1, "out\n");
+    output(1, "");
+    output(2, "", kErr);
+    output(1, "err\n", kErr);
+    output(1, "", kErr);
+    output(2, "");
+    EXPECT_EQ((std::vector<std::string>{"1:out\n", "1:err\n", "1$", "2$"}), Got::all());
+    Got::parts.clear();
+    ASSERT_EQ(1, pull(flags({PMIX_IOF_MERGE_STDERR_STDOUT}), &Got::on, kErr));
+    output(1, "err\n", kErr, 1);
+    output(1, "", kErr, 1);
+    EXPECT_EQ((std::vector<std::string>{"1:err\n", "1$"}), Got::all()) << "the other channel is not read";
+}
+
 TEST_F(IofTest, FilesAreNotMadeThroughTraps) {
     const std::string base = directory + "/d";
     ASSERT_EQ(0, ::mkdir(base.c_str(), 0700));

@@ -245,6 +245,29 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
 }
 
 // A process that shares stdin takes what made it ready. rows: O7
+TEST_F(IofTest, OwnStdinEndsForItsTargetsWhenThisProcessFinalizes) {
+    int ends[2];
+    ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+    const int before = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
+    ASSERT_EQ(0, ::dup2(ends[0], 0));
+    const pmix_proc_t target = ProcId("far", 2).to_c();
+    session->iof().end_own_input();
+    EXPECT_TRUE(channel->sent().empty()) << "there is none";
+    InfoList own = flags({PMIX_IOF_PUSH_STDIN});
+    ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    for (int i = 0; i < 2; ++i) {
+        session->iof().end_own_input();
+        settle();
+        ASSERT_EQ(2u, channel->sent().size());
+        auto request = FakeChannel::decoded<common::IofPushRequest>(channel->sent().back());
+        EXPECT_TRUE(request.data.empty() && !request.probe);
+        EXPECT_EQ((common::ProcList{{"far", 2}}), request.procs);
+        EXPECT_TRUE(common::InfoView(request.infos.data(), request.infos.size()).flag(PMIX_IOF_COMPLETE));
+    }
+    ::dup2(before, 0);
+    for (int fd : {before, ends[0], ends[1]}) ::close(fd);
+}
+
 TEST_F(IofTest, OwnStdinThatAnotherHasEmptiedIsNotWaitedFor) {
     const int before = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
     for (bool socket : {false, true}) {

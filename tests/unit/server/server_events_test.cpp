@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events through a whole server: who hears of what, what is kept for later handlers, what goes up and what does not.
+#include <cstring>
+
+#include "common/base/opaque.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_events_test {
@@ -220,6 +223,40 @@ TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
         EXPECT_EQ(PMIX_ERR_UNREACH, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL));
     }
     EXPECT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL)) << "the host is not asked";
+}
+
+// The server has no hwloc in use: it refuses the value, and does not take the request for a malformed one.
+TEST(ServerEventsTest, ATopologyInARequestLeavesTheConnection) {
+    EventsSetting s;
+    common::OpaqueOps ops{};
+    ops.copy_topology = [](const void* t) { return const_cast<void*>(t); };
+    ops.free_topology = [](void*) {};
+    ops.print_topology = [](const void*) { return strdup("<xml/>"); };
+    const common::OpaqueOps* before = common::opaque_ops();
+    common::install_opaque_ops(&ops);
+    std::vector<uint8_t> payload;
+    {
+        char source[] = "hwloc";
+        int object = 0;
+        pmix_topology_t topology = {source, &object};
+        InfoList infos;
+        ASSERT_EQ(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
+        common::NotifyEventRequest request;
+        request.status = -4000;
+        request.source = {"job", 0};
+        request.range = PMIX_RANGE_LOCAL;
+        request.infos = std::move(infos);
+        auto bytes = common::message_bytes(request);
+        ASSERT_TRUE(bytes.ok());
+        payload = std::move(*bytes);
+    }
+    common::install_opaque_ops(nullptr);
+    s.a.send_raw(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::notify_event), 90), payload));
+    const auto answer = s.a.wait(90);
+    common::install_opaque_ops(before);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, answer->header.status);
+    EXPECT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL));
 }
 
 // For the host alone, and only if it asks for this very code. It names nobody who is to be told. rows: E21

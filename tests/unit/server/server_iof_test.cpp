@@ -281,6 +281,19 @@ TEST(ServerIofTest, ADelivererThatDoesNotWaitIsRefusedInTheEnd) {
     EXPECT_EQ(0u, s.server.parts().iof.registrations());
     ASSERT_EQ(2u, s.host.count("iof_pull"));
     EXPECT_EQ(1, number_of(s.host.last("iof_pull")->infos, PMIX_IOF_STOP) != 0);
+    EXPECT_EQ(nullptr, s.host.last("iof_pull")->infos.find(PMIX_IOF_COPY));
+}
+
+// Which of several readers of the same it is: those that read beside the host's own output, and those instead of it.
+TEST(ServerIofTest, TheEndOfAPullSaysWhetherItWasACopy) {
+    Setting s;
+    InfoList copy;
+    copy.append_flag(PMIX_IOF_COPY, true);
+    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, std::move(copy)));
+    s.a.kill();
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("iof_pull") == 2; }));
+    EXPECT_NE(0u, number_of(s.host.last("iof_pull")->infos, PMIX_IOF_STOP));
+    EXPECT_NE(0u, number_of(s.host.last("iof_pull")->infos, PMIX_IOF_COPY));
 }
 
 // rows: O6

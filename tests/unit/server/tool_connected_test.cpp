@@ -86,6 +86,28 @@ TEST_F(ToolConnected, ANameOfItsOwnIsTold) {
     EXPECT_EQ(ProcId("own-name", 2), tool.hello_reply().self);
 }
 
+// The attributes that a tool was given are sent too, in whatever type. rows: U13 T4
+TEST_F(ToolConnected, ItsRankIsToldInTheStandardsType) {
+    FakeClient tool(*server, ProcId("own-name", 5));
+    host.name = ProcId("own-name", 5);
+    common::HelloRequest mine;
+    mine.role = PeerRole::tool;
+    mine.nspace = "own-name";
+    mine.rank = 5;
+    InfoList given;
+    const int rank_given = 5;
+    given.append_string(PMIX_TOOL_NSPACE, "own-name");
+    given.append(PMIX_TOOL_RANK, &rank_given, PMIX_INT);
+    mine.infos = common::Infos::borrow(given.c_array(), given.size());
+    common::HelloClient hello(std::move(mine), common::Token{});
+    tool.start<Command::hello>(hello.request());
+    ASSERT_TRUE(server->turn_until([&] { return host.calls == 1; }));
+    const pmix_info_t* rank = InfoView(host.told).find(PMIX_TOOL_RANK);
+    ASSERT_NE(nullptr, rank);
+    EXPECT_EQ(PMIX_PROC_RANK, rank->value.type);
+    EXPECT_EQ(5u, rank->value.data.rank);
+}
+
 // rows: U13
 TEST_F(ToolConnected, RefusalEndsTheConnectionAndLeavesNothing) {
     for (const pmix_status_t refusal : {PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_SUPPORTED}) {

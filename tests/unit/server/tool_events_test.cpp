@@ -160,6 +160,20 @@ TEST(ToolEventsTest, ALostTool_IsToldToTheHost_NotToItsDefaultHandlers) {
     EXPECT_EQ((std::vector<ProcId>{Setting::kTool}), sources);
 }
 
+// Its host may keep things for it. rows: E17
+TEST(ToolEventsTest, AToolThatFinalizes_IsToldToTheHostOnce) {
+    Setting s;
+    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
+    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
+    s.tool->kill();
+    s.server.settle();
+    EXPECT_EQ(1u, s.host.count("client_finalized"));
+    const Seen* seen = s.host.last("client_finalized");
+    ASSERT_NE(nullptr, seen);
+    EXPECT_EQ(Setting::kTool, seen->proc);
+    EXPECT_EQ(nullptr, seen->object);
+}
+
 // A tool is in no job; by this key a process can find out whether it is connected. rows: Q5
 TEST(ToolEventsTest, PidOfATool_IsAnswered_OfAnotherNameNot) {
     Setting s;
