@@ -21,11 +21,13 @@ pmix_status_t read_name(InfoView infos, std::string_view key, std::string& out) 
 pmix_status_t read_range(InfoView infos, pmix_data_range_t* out) {
     const pmix_info_t* info = infos.find(PMIX_RANGE);
     if (info == nullptr) return PMIX_SUCCESS;
+    pmix_status_t rc = PMIX_SUCCESS;
     if (info->value.type == PMIX_DATA_RANGE) {
         *out = info->value.data.range;
-        return PMIX_SUCCESS;
+    } else {
+        rc = infos.get(PMIX_RANGE, out);
     }
-    return infos.get(PMIX_RANGE, out);
+    return rc == PMIX_SUCCESS && *out > PMIX_RANGE_PROC_LOCAL ? PMIX_ERR_BAD_PARAM : rc;
 }
 
 }  // namespace

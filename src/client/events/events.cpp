@@ -383,12 +383,16 @@ void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults
     if (cbdata == nullptr) return;
     std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(cbdata));
     transport::CancelShield shield;
+    // Once, also where nobody takes the results any more.
+    const auto give_back = [&] {
+        if (release != nullptr) release(PMIX_SUCCESS, release_data);
+    };
     try {
         auto done = std::make_unique<Finish>(Finish{ticket->run, status, {}, release, release_data});
         if (results != nullptr) done->results.append_all(results, nresults);
         common::MutexLock lock(ticket->home->mutex);
         Events* events = ticket->home->events;
-        if (events == nullptr) return;
+        if (events == nullptr) return give_back();
         transport::EventLoop& loop = events->session_.loop();
         if (loop.on_loop_thread() && events->calling_ == done->run) {
             events->done_ = std::move(done);
@@ -400,6 +404,7 @@ void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults
         });
     } catch (const std::bad_alloc&) {
         // This chain stops here; later events start chains of their own.
+        give_back();
     }
 }
 

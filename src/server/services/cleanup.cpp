@@ -8,6 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "common/base/limits.h"
 #include "server/base/safe_path.h"
@@ -19,13 +23,29 @@ namespace {
 // Deeper trees are left alone: each level holds a descriptor.
 constexpr int kMaxDepth = 64;
 
-using Keep = std::vector<std::shared_ptr<CleanupAsked>>;
+// What stays: by path or name, or the same file by another path, where a folder on the way is a link.
+class Keep {
+  public:
+    explicit Keep(std::vector<std::shared_ptr<CleanupAsked>>&& requests) : requests_(std::move(requests)) {}
+    // As the user: what it cannot see is nothing that it can remove.
+    void look_up() {
+        struct stat info;
+        for (const auto& asked : requests_)
+            for (const std::string& path : asked->ignored)
+                if (path.starts_with('/') && ::lstat(path.c_str(), &info) == 0)
+                    files_.emplace(info.st_dev, info.st_ino);
+    }
+    bool has(const std::string& path, std::string_view name, const struct stat& info) const {
+        if (files_.count({info.st_dev, info.st_ino}) != 0) return true;
+        return std::any_of(requests_.begin(), requests_.end(), [&](const auto& asked) {
+            return asked->ignored.count(path) != 0 || asked->ignored.count(std::string(name)) != 0;
+        });
+    }
 
-bool ignored(const Keep& requests, const std::string& path, std::string_view name) {
-    return std::any_of(requests.begin(), requests.end(), [&](const auto& asked) {
-        return asked->ignored.count(path) != 0 || asked->ignored.count(std::string(name)) != 0;
-    });
-}
+  private:
+    std::vector<std::shared_ptr<CleanupAsked>> requests_;
+    std::set<std::pair<dev_t, ino_t>> files_;
+};
 
 // Twice as much where it is not enough: a path may be named again and again.
 template <class T>
@@ -52,7 +72,7 @@ bool empty_folder(int fd, const std::string& path, const struct stat& top, const
         bool mine = ::fstatat(::dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
                     info.st_uid == top.st_uid && info.st_dev == top.st_dev;
         bool gone = false;
-        if (mine && !ignored(keep, full, name)) {
+        if (mine && !keep.has(full, name, info)) {
             if (!S_ISDIR(info.st_mode)) {
                 gone = !rules.only_empty && ::unlinkat(::dirfd(folder), entry->d_name, 0) == 0;
             } else if (rules.recursive && depth < kMaxDepth) {
@@ -234,19 +254,25 @@ size_t Cleanup::cancel(MemberId requester, const std::string* id) {
 void Cleanup::remove(const std::string& path, Entry&& entry, AskedPtr asked) {
     const Rights user = entry.user;
     blocking_tasks_.add(user, [path, user, folder = entry.folder, rules = std::move(entry.rules),
-                               keep = std::move(entry.ignoring), asked = std::move(asked)](bool as_user) {
+                               keep = Keep(std::move(entry.ignoring)), asked = std::move(asked)](bool as_user) mutable {
         // With this process's own rights it would be this process that removes.
-        if (as_user) remove_now(path, user.uid, folder, rules, keep);
+        if (!as_user) return;
+        keep.look_up();
+        remove_now(path, user.uid, folder, rules, keep);
     });
 }
 
+// What lies in a folder goes before the folder, which may be removed only when it is empty.
 void Cleanup::members_gone(MemberId first, MemberId last) {
-    for (auto it = entries_.begin(); it != entries_.end();) {
-        const auto at = it++;
+    for (auto next = entries_.end(); next != entries_.begin();) {
+        const auto at = std::prev(next);
         const AskedPtr asked = at->second.claims.front().asked;
         const bool held =
             forget_claims(at->second, [&](const Claim& c) { return c.holder >= first && c.holder <= last; });
-        if (!held || !at->second.claims.empty()) continue;
+        if (!held || !at->second.claims.empty()) {
+            next = at;
+            continue;
+        }
         const std::string path = at->first.second;
         remove(path, take(at), asked);
     }
@@ -254,8 +280,9 @@ void Cleanup::members_gone(MemberId first, MemberId last) {
 
 void Cleanup::everybody_gone() {
     while (!entries_.empty()) {
-        const std::string path = entries_.begin()->first.second;
-        Entry entry = take(entries_.begin());
+        const auto last = std::prev(entries_.end());
+        const std::string path = last->first.second;
+        Entry entry = take(last);
         AskedPtr asked = entry.claims.front().asked;
         remove(path, std::move(entry), std::move(asked));
     }

@@ -29,6 +29,9 @@ void Resolve::peers(Peer& peer, common::ResolveRequest& request, Reply reply) {
         const Nspace* nspace = registry_.find(request.nspace);
         if (nspace == nullptr || !segments_.may_know(peer, request.nspace)) return reply.status(PMIX_ERR_NOT_FOUND);
         add(*nspace);
+        // Of a node where the namespace has nobody there is an empty list, if it is a node of some job.
+        for (const auto& [name, other] : registry_.nspaces())
+            known = known || (segments_.may_know(peer, name) && find_own_node(other->placed, request.node) != kNoNode);
     }
     if (!known) return reply.status(PMIX_ERR_NOT_FOUND);
     reply.message(PMIX_SUCCESS, message);

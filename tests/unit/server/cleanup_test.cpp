@@ -106,6 +106,32 @@ TEST_F(CleanupTest, FoldersByTheirRules) {
 }
 
 // rows: J3
+// By what it is, not only by how it is named.
+TEST_F(CleanupTest, Ignored_ByAPathThroughALink_Stays) {
+    const std::string outer = folder("outer"), kept = file("outer/kept"), other = file("outer/other");
+    ASSERT_EQ(0, ::symlink(outer.c_str(), path("link").c_str()));
+    CleanupRules rules;
+    rules.ignore = {path("link") + "/kept"};
+    ASSERT_EQ(PMIX_SUCCESS, add({}, {outer}, rules));
+    end(1);
+    EXPECT_TRUE(there(kept));
+    EXPECT_FALSE(there(other));
+}
+
+TEST_F(CleanupTest, FolderInAFolder_GoesFirst) {
+    for (const bool together : {false, true}) {
+        const std::string outer = folder("outer"), inner = folder("outer/inner"), kept = file("outer/inner/one");
+        ASSERT_EQ(PMIX_SUCCESS, add({kept}, {outer, inner}));
+        if (together) {
+            cleanup.everybody_gone();
+            blocking_tasks.finish();
+        } else {
+            end(1);
+        }
+        EXPECT_FALSE(there(outer)) << together;
+    }
+}
+
 TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     const std::string f = file("f"), d = folder("d"), g = file("g");
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {f}));

@@ -352,6 +352,11 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     EXPECT_EQ((std::vector<ProcId>{{"job", 0}, {"job", 1}}), peers("", "").second);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("nowhere", "job").first);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("", "strange").first);
+    common::InfoList elsewhere;
+    ASSERT_EQ(PMIX_SUCCESS, elsewhere.append_string(PMIX_NODE_MAP, "n2"));
+    ASSERT_EQ(PMIX_SUCCESS, elsewhere.append_string(PMIX_PROC_MAP, "0"));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("elsewhere", 0, elsewhere));
+    EXPECT_EQ(std::pair(PMIX_SUCCESS, std::vector<ProcId>{}), peers("n2", "job")) << "a node, and nobody of the job";
     common::ResolveRequest request{"", "job"};
     auto reply = a.wait(a.start<Command::resolve_nodes>(request));
     common::ResolveNodesReply message;
