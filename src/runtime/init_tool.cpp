@@ -3,6 +3,7 @@
 // its own. As init_client_server, under the mutex of library.cpp, on the caller's thread; connect_tool() without it.
 #include <stdlib.h>
 
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
@@ -51,7 +52,8 @@ bool is_of_a_job(client::Session& session) {
     const pmix_proc_t job = ProcId(session.self().nspace, PMIX_RANK_WILDCARD).to_c();
     if (rc == PMIX_SUCCESS)
         rc = client::get(session, &job, PMIX_JOB_SIZE, here_only.c_array(), here_only.size(), &size);
-    if (size != nullptr) PMIx_Value_free(size, 1);
+    if (size != nullptr) common::destroy_value(size);
+    std::free(size);
     return rc != PMIX_ERR_NOT_FOUND;
 }
 

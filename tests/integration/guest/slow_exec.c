@@ -5,19 +5,19 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef int execute(const char* file, char* const argv[], char* const env[]);
+typedef int execute(const char* file, char* const argv[]);
 
 static execute* real;
 static long delay_ms;
 
 static __attribute__((constructor)) void find(void) {
     const char* given = getenv("SLOW_EXEC_MS");
-    *(void**)&real = dlsym(RTLD_NEXT, "execvpe");
+    *(void**)&real = dlsym(RTLD_NEXT, "execvp");
     delay_ms = given ? atol(given) : 0;
 }
 
-int execvpe(const char* file, char* const argv[], char* const env[]) {
+int execvp(const char* file, char* const argv[]) {
     struct timespec time = {.tv_sec = delay_ms / 1000, .tv_nsec = delay_ms % 1000 * 1000000};
     nanosleep(&time, NULL);
-    return real(file, argv, env);
+    return real(file, argv);
 }
