@@ -98,8 +98,10 @@ bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
         case PMIX_RANGE_RM:
             return false;
         case PMIX_RANGE_NAMESPACE:
-            // From a host, the source may be a daemon; then the processes it is about say whose event it is.
-            return id.nspace == event.source.nspace ||
+            // From a host, the source may be a daemon; then the processes it is about say whose event it is. That of
+            // a job's process is its job's.
+            if (id.nspace == event.source.nspace) return true;
+            return (event.source.nspace == self_.nspace || registry_.find(event.source.nspace) == nullptr) &&
                    std::any_of(event.affected.begin(), event.affected.end(),
                                [&](const ProcId& p) { return p.nspace == id.nspace; });
         case PMIX_RANGE_SESSION:

@@ -330,9 +330,9 @@ TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
 TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
     EventsSetting s;
     for (FakeClient* c : {&s.a, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
-    const auto raise = [&](InfoList infos) {
+    const auto raise = [&](InfoList infos, const ProcId& source = {"daemons", 1}) {
         s.server.on_loop([&] {
-            s.server.parts().events.raise(-100, {"daemons", 1}, PMIX_RANGE_NAMESPACE, std::move(infos));
+            s.server.parts().events.raise(-100, source, PMIX_RANGE_NAMESPACE, std::move(infos));
             return 0;
         });
     };
@@ -341,6 +341,11 @@ TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
     InfoList one, several;
     const pmix_proc_t rank = ProcId("other", 0).to_c();
     one.append(PMIX_EVENT_AFFECTED_PROC, &rank, PMIX_PROC);
+    InfoList of_a_job;
+    of_a_job.append_all(one.c_array(), one.size());
+    raise(std::move(of_a_job), {"job", 0});
+    EXPECT_EQ(1u, s.count(s.a, -100)) << "of its own job, whatever it is about";
+    EXPECT_EQ(0u, s.count(s.o, -100));
     raise(std::move(one));
     EXPECT_EQ(0u, s.count(s.a, -100));
     EXPECT_EQ(1u, s.count(s.o, -100));
