@@ -29,8 +29,8 @@ TOOLS = [Tool(*one) for one in (
 # Since 5.0 this one has no server and starts the example hello, which lies beside it, itself.
 STARTED = {r"^Client ns \S+ rank 0 pid \d+: Running on host": 1}
 STARTS = [Tool("launcher", [], beside, 0, STARTED) for beside in (True, False)]
-# What it looks for in the names of jobs is in PRRTE's alone.
-QUERIES = [Tool("toolqry", [], True, 256 - 46, {r"^(APPNUM|LOCALLDR) RETURN: PMIX_ERR_NOT_FOUND$": 2}),
+# What it looks for in the names of jobs is in PRRTE's alone. A tool is the leader of its own job, which has no applications.
+QUERIES = [Tool("toolqry", [], True, 0, {r"^APPNUM RETURN: PMIX_ERR_NOT_FOUND$": 1, r"^LOCALLDR RETURN: PMIX_SUCCESS$": 1}),
            Tool("toolqry", [], False, 231, NO_SERVER)]
 
 
