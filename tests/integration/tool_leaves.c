@@ -17,7 +17,9 @@ static pmix_status_t publish(const char* key, pmix_persistence_t persistence) {
     pmix_info_t info[2];
     PMIX_INFO_LOAD(&info[0], key, "value", PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
-    return PMIx_Publish(info, 2);
+    pmix_status_t status = PMIx_Publish(info, 2);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    return status;
 }
 
 static pmix_status_t look_up(const char* key) {
@@ -33,6 +35,7 @@ static int tool(char** arguments) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, getenv("OF_THE_RANK"), PMIX_STRING);
     CHECK_OK(PMIx_tool_init(&me, &info, 1));
+    PMIX_INFO_DESTRUCT(&info);
     char* keys[] = {arguments[2], NULL};
     PMIX_INFO_LOAD(&info, PMIX_WAIT, NULL, PMIX_BOOL);
     CHECK_OK(PMIx_Lookup_nb(keys, &info, 1, found, NULL));
