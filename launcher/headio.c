@@ -117,16 +117,13 @@ static bool has_space(int fd) {
 }
 
 /* Others may write to the same pipe. */
-static size_t whole_lines(const uint8_t* bytes, size_t size) {
-    size_t whole = size;
-    while (whole > 0 && bytes[whole - 1] != '\n') whole--;
-    return whole > 0 ? whole : size;
-}
-
 static ssize_t write_some(struct sink* sink) {
     struct buffer* bytes = &sink->first->bytes;
     size_t left = bytes->size - bytes->position;
-    if (left > PIPE_BUF) left = whole_lines(bytes->data + bytes->position, PIPE_BUF);
+    if (left > PIPE_BUF) {
+        const size_t whole = jobio_whole_lines(bytes->data + bytes->position, PIPE_BUF);
+        left = whole > 0 ? whole : PIPE_BUF;
+    }
     if (sink->is_socket) return send(sink->fd, bytes->data + bytes->position, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     errno = EAGAIN;
     return has_space(sink->fd) ? write(sink->fd, bytes->data + bytes->position, left) : -1;

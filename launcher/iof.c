@@ -5,11 +5,10 @@
  * (a prompt, the beginning of a line that nothing follows, goes after a moment), to the nodes whose clients have
  * asked for it (pulls.c), as it is, and into files where the user wants that. With stderr merged into stdout the
  * process has one pipe for both, so that the order of what it writes is kept, unless the stream is said with each line.
- * All ways are bounded: at most
- * kMaxInFlight bytes of this node are on their way to the head unwritten, and at most kMaxOwed of one stream on their
- * way to its readers; while there are more, the pipes fill up, and the processes wait, as on any pipe. Which thread
- * calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file that cannot be made or
- * written: one sentence, and the output continues without it. */
+ * All ways are bounded: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most
+ * kMaxOwed of one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait,
+ * as on any pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file
+ * that cannot be made or written: one sentence, and the output continues without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -141,12 +140,6 @@ static void write_to(struct output* output, const uint8_t* bytes, size_t size) {
     }
 }
 
-static size_t whole_lines(const struct buffer* bytes) {
-    size_t whole = bytes->size;
-    while (whole > 0 && bytes->data[whole - 1] != '\n') whole--;
-    return whole;
-}
-
 static void write_file(struct output* output, const uint8_t* bytes, size_t size) {
     const struct job_io* io = &output->owner->job->io;
     struct output* out = place_of(output);
@@ -158,7 +151,7 @@ static void write_file(struct output* output, const uint8_t* bytes, size_t size)
     }
     struct buffer* kept = &output->unwritten;
     wire_append(kept, bytes, size);
-    size_t whole = whole_lines(kept);
+    size_t whole = jobio_whole_lines(kept->data, kept->size);
     if (whole == 0 && kept->size > kMaxLine) whole = kept->size;
     write_to(out, kept->data, whole);
     wire_consume(kept, whole);
@@ -313,7 +306,7 @@ static bool read_output(struct output* output) {
     bool elsewhere = send_to_readers(output, chunk, (size_t)got);
     if (elsewhere || output->owner->job->io.file_only) return true;
     wire_append(&output->line, chunk, (size_t)got);
-    size_t whole = whole_lines(&output->line);
+    size_t whole = jobio_whole_lines(output->line.data, output->line.size);
     bool at_once = output->owner->job->io.raw || (whole == 0 && output->line.size > kMaxLine);
     send_lines(output, at_once ? output->line.size : whole, false);
     wait_for_rest(output);

@@ -231,6 +231,11 @@ void jobio_text(const struct job_io* io, const uint8_t* bytes, size_t size, stru
     }
 }
 
+size_t jobio_whole_lines(const uint8_t* bytes, size_t size) {
+    while (size > 0 && bytes[size - 1] != '\n') size--;
+    return size;
+}
+
 void jobio_end_line(const struct job_io* io, const char* stream, struct buffer* text) {
     if (io->xml) {
         append_text(text, "</");

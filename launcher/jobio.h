@@ -58,6 +58,8 @@ char* jobio_path(const struct job_io* io, const struct job* job, pmix_rank_t ran
 void jobio_begin_line(const struct job_io* io, const struct job* job, pmix_rank_t rank, const char* stream,
                       struct buffer* text);
 void jobio_text(const struct job_io* io, const uint8_t* bytes, size_t size, struct buffer* text);
+/* So many bytes are lines with their ends. */
+size_t jobio_whole_lines(const uint8_t* bytes, size_t size);
 void jobio_end_line(const struct job_io* io, const char* stream, struct buffer* text);
 
 #endif
