@@ -167,7 +167,7 @@ bool Cleanup::forget_claims(Entry& entry, Which&& which) {
 }
 
 pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std::string>& files,
-                           const std::vector<std::string>& folders, const CleanupRules& rules) {
+                           const std::vector<std::string>& folders, const CleanupRules& rules, CleanupTicket* ticket) {
     const size_t paths = files.size() + folders.size();
     if (paths == 0 || request.holders.empty()) return PMIX_SUCCESS;
     if (request.id.size() > common::kMaxCleanupId) return PMIX_ERR_BAD_PARAM;
@@ -235,19 +235,29 @@ pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std:
             weight += std::exchange(of_claim, 1);
         }
     }
+    if (ticket != nullptr) *ticket = asked;
     return PMIX_SUCCESS;
 }
 
-size_t Cleanup::cancel(MemberId requester, const std::string* id) {
+template <class Which>
+size_t Cleanup::forget(Which&& which) {
     size_t forgotten = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
         const auto at = it++;
-        forgotten += forget_claims(at->second, [&](const Claim& c) {
-            return c.asked->requester == requester && (id == nullptr || c.asked->id == *id);
-        });
+        forgotten += forget_claims(at->second, which);
         if (at->second.claims.empty()) take(at);
     }
     return forgotten;
+}
+
+size_t Cleanup::cancel(MemberId requester, const std::string* id) {
+    return forget(
+        [&](const Claim& c) { return c.asked->requester == requester && (id == nullptr || c.asked->id == *id); });
+}
+
+void Cleanup::withdraw(const CleanupTicket& ticket) {
+    const auto asked = ticket.lock();
+    if (asked != nullptr) forget([&](const Claim& c) { return c.asked == asked; });
 }
 
 // What was asked stays charged until it is done.

@@ -48,6 +48,9 @@ struct CleanupAsked {
     Charge charge;
 };
 
+// Names what one add() registered.
+using CleanupTicket = std::weak_ptr<const CleanupAsked>;
+
 class Cleanup {
   public:
     explicit Cleanup(BlockingTasks& blocking_tasks) : blocking_tasks_(blocking_tasks) {}
@@ -57,7 +60,10 @@ class Cleanup {
     // than its user's account has room for: PMIX_ERR_OUT_OF_RESOURCE. Nothing is registered unless all is, also where
     // there is no memory for it.
     pmix_status_t add(const CleanupRequest& request, const std::vector<std::string>& files,
-                      const std::vector<std::string>& folders, const CleanupRules& rules);
+                      const std::vector<std::string>& folders, const CleanupRules& rules,
+                      CleanupTicket* ticket = nullptr);
+    // As if it had not been asked for, where its paths have not been removed yet.
+    void withdraw(const CleanupTicket& ticket);
     // Forgets what the process asked for under this name, or (null) all it asked for. How many paths that were.
     size_t cancel(MemberId requester, const std::string* id);
     void member_gone(MemberId member) { members_gone(member, member); }
@@ -85,6 +91,8 @@ class Cleanup {
 
     pmix_status_t check(const std::string& path, bool folder, Rights user, const CleanupRules& rules) const;
     static size_t memory_of(const CleanupAsked& asked, const std::vector<const std::string*>& paths, size_t holders);
+    template <class Which>
+    size_t forget(Which&& which);
     template <class Which>
     bool forget_claims(Entry& entry, Which&& which);
     Entry take(Entries::iterator at);

@@ -73,7 +73,7 @@ Host::Done pass_on(Reply reply, bool done) {
 
 // ---- what is removed at the end ----
 
-pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequest& request) {
+pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequest& request, CleanupTicket& ticket) {
     InfoView view(request.directives.data(), request.directives.size());
     CleanupRules rules;
     std::string_view id;
@@ -117,7 +117,7 @@ pmix_status_t Control::register_cleanup(Peer& peer, const common::JobControlRequ
         WIREUP_RETURN_IF_ERROR(add_items(info.value.data.string, folder, folder ? folders : files));
     }
     if (files.empty() && folders.empty()) return PMIX_ERR_BAD_PARAM;
-    return cleanup_.add(cleanup, files, folders, rules);
+    return cleanup_.add(cleanup, files, folders, rules, &ticket);
 }
 
 bool Control::cancel_cleanup(Peer& peer, const pmix_info_t& cancel) {
@@ -151,13 +151,19 @@ void Control::job_control(Peer& peer, common::JobControlRequest& request, Reply 
         acts = acts || host_only || (all && host.has_job_control());
         if (rc == PMIX_SUCCESS && (!ours || all)) rc = directives.append(info);
     }
-    if (rc == PMIX_SUCCESS && modifies) rc = registers ? register_cleanup(peer, request) : PMIX_ERR_BAD_PARAM;
+    if (rc == PMIX_SUCCESS && modifies && !registers) rc = PMIX_ERR_BAD_PARAM;
+    if (rc == PMIX_SUCCESS) rc = append_ids(directives, peer.credentials());
+    CleanupTicket ticket;
+    if (rc == PMIX_SUCCESS && registers) rc = register_cleanup(peer, request, ticket);
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     if ((registers || cancelled) && !acts) return reply.status(PMIX_SUCCESS);
-    rc = append_ids(directives, peer.credentials());
-    if (rc != PMIX_SUCCESS) return reply.status(rc);
+    // A requester that is told of a failure takes nothing of its request as done.
+    Host::Done answer = pass_on(std::move(reply), cancelled && !host_only);
     host.job_control(peer.id(), request.procs, std::move(directives),
-                     pass_on(std::move(reply), cancelled && !host_only));
+                     [this, ticket, answer = std::move(answer)](HostAnswer& a) mutable {
+                         answer(a);
+                         if (!common::succeeded(a.status)) cleanup_.withdraw(ticket);
+                     });
 }
 
 // ---- what only the host can do ----

@@ -23,7 +23,7 @@ class Control {
     void resource_block(Peer& peer, common::ResourceBlockRequest& request, Reply reply);
 
   private:
-    pmix_status_t register_cleanup(Peer& peer, const common::JobControlRequest& request);
+    pmix_status_t register_cleanup(Peer& peer, const common::JobControlRequest& request, CleanupTicket& ticket);
     bool cancel_cleanup(Peer& peer, const pmix_info_t& cancel);
 
     Host& host_;

@@ -364,6 +364,35 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     EXPECT_EQ("n0,n1", message.nodes);
 }
 
+// A request that asks the host for more and fails has registered nothing.
+TEST(ServerUpcallsTest, CleanupOfAFailedRequestIsWithdrawn) {
+    UpcallsSetting s;
+    char top[] = "/tmp/unit-test.XXXXXX";
+    ASSERT_NE(nullptr, ::mkdtemp(top));
+    const std::string failed = std::string(top) + "/failed", done = std::string(top) + "/done";
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    auto ask = [&](const std::string& path, bool more) {
+        std::ofstream(path) << "x";
+        common::JobControlRequest request;
+        request.procs = {{"job", 0}};
+        InfoList list;
+        EXPECT_EQ(PMIX_SUCCESS, list.append_string(PMIX_REGISTER_CLEANUP, path));
+        if (more) {
+            EXPECT_EQ(PMIX_SUCCESS, list.append_flag(PMIX_JOB_CTRL_PAUSE, true));
+        }
+        request.directives = std::move(list);
+        return a.ask<Command::job_control>(request);
+    };
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(failed, true)) << "no such upcall";
+    EXPECT_EQ(PMIX_SUCCESS, ask(done, false));
+    a.kill();
+    EXPECT_TRUE(s.server.turn_until([&] { return ::access(done.c_str(), F_OK) != 0; }));
+    EXPECT_EQ(0, ::access(failed.c_str(), F_OK));
+    ::unlink(failed.c_str());
+    ::rmdir(top);
+}
+
 // What a process asked to be removed goes with the last one that asked, follows no link, and the host is not bothered.
 TEST(ServerUpcallsTest, CleanupIsDoneHere) {
     UpcallsSetting s;
