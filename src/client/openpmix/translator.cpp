@@ -153,7 +153,7 @@ void OpenPmixTranslator::deliver_frame(const FrameHeader& header, Bytes payload,
     if (tells_of_jobs(header.command) && common::succeeded(header.status)) absent_.clear();
     if (exchanges_data(header.command) && common::succeeded(header.status)) {
         shadow_->freshness()->note_exchange();
-        ahead_.emplace(self_.rank, shadow_->job_size(self_.nspace));
+        ahead_.emplace(self_.rank, shadow_->job_size(self_.nspace), openpmix::ReadAhead::By::client);
     }
     ends_.deliver_frame(header, payload, std::move(descriptors));
 }
@@ -339,10 +339,11 @@ bool OpenPmixTranslator::settle_here(const FrameHeader& header, common::GetReque
 
 // With PMIX_IMMEDIATE: nobody waits for what is not there, and no host is asked for it. Without a key: all that it has.
 void OpenPmixTranslator::read_ahead(common::Rank wanted) {
-    const ReadAhead::Range range = ahead_->missed(wanted);
+    const openpmix::ReadAhead::Range range = ahead_->missed(wanted);
     const Freshness& freshness = *shadow_->freshness();
     for (common::Rank rank = range.first; rank < range.first + range.count; ++rank) {
-        if (rank == self_.rank || asked_ahead_.size() >= ReadAhead::kMost || asked_ahead_.count(rank) != 0) continue;
+        if (rank == self_.rank || asked_ahead_.size() >= openpmix::ReadAhead::kMost || asked_ahead_.count(rank) != 0)
+            continue;
         if (freshness.is_new(self_.nspace, rank)) continue;
         InfoList at_once;
         if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();

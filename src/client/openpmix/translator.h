@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "client/openpmix/exchange.h"
-#include "client/openpmix/read_ahead.h"
 #include "client/openpmix/services.h"
 #include "client/openpmix/shadow.h"
 #include "dstore/private_store.h"
+#include "openpmix/read_ahead.h"
 
 namespace pmix::client {
 
@@ -78,7 +78,7 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     std::set<std::tuple<common::Rank, std::string>> absent_;
 
     // Since the last exchange; none before the first.
-    std::optional<ReadAhead> ahead_;
+    std::optional<openpmix::ReadAhead> ahead_;
     // Processes of this job that are being asked about ahead, and the Gets that wait for what comes.
     struct Waiting {
         common::FrameHeader header;

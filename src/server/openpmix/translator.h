@@ -19,6 +19,7 @@
 #include "common/protocol/messages.h"
 #include "openpmix/frame.h"
 #include "openpmix/messages.h"
+#include "openpmix/read_ahead.h"
 #include "openpmix/traits.h"
 #include "server/base/budget.h"
 #include "server/base/peer.h"
@@ -73,6 +74,7 @@ class OpenPmixTranslator {
         openpmix::Command command = openpmix::Command::job_data;
         common::ProcId proc;  // get, refresh
         std::string key;      // get; group_invite: the group
+        bool renews = false;  // get: what the client has may be old
         uint64_t reference = 0;
         std::vector<pmix_status_t> codes;  // register_events
         bool own = false;                  // not the client's
@@ -168,6 +170,7 @@ class OpenPmixTranslator {
     void reply(uint32_t tag, const Pending& pending, pmix_status_t status, common::Bytes payload);
     void reply_infos(uint32_t tag, const Pending& pending, pmix_status_t status, common::Bytes payload);
     void reply_get(uint32_t tag, const Pending& pending);
+    std::vector<std::vector<uint8_t>> ahead_of(const Nspace& nspace, common::Rank asked);
     void reply_refresh(uint32_t tag, const Pending& pending);
     void reply_lookup(uint32_t tag, common::Bytes payload);
     void reply_spawn(uint32_t tag, common::Bytes payload);
@@ -197,6 +200,7 @@ class OpenPmixTranslator {
     const openpmix::Traits traits_;
     std::map<uint32_t, Pending> pending_;  // by tag
     uint64_t commits_ = 0;
+    std::optional<openpmix::ReadAhead> ahead_;  // since the first Get
     uint64_t next_reference_ = 1;
     std::map<uint64_t, Registration> registrations_;  // by reference
     size_t registering_ = 0;                          // of them, those that are not answered

@@ -220,7 +220,33 @@ void OpenPmixTranslator::reply_get(uint32_t tag, const Pending& pending) {
     }
     if (!job.empty()) reply.objects.objects.push_back(job);
     reply.objects.objects.push_back(data);
+    const bool exchanged = !foreign && common::is_real_rank(rank) && !common::is_reserved_key(pending.key);
+    std::vector<std::vector<uint8_t>> ahead;
+    if (exchanged && !pending.key.empty() && !pending.renews) ahead = ahead_of(*nspace, rank);
+    reply.objects.objects.insert(reply.objects.objects.end(), ahead.begin(), ahead.end());
     answer(tag, reply);
+}
+
+// A client keeps what it has been sent, so what a process puts again after that it sees only where it refreshes. Where
+// Gets follow the ranks nothing is changed by that: such a client keeps what it has asked for, too.
+std::vector<std::vector<uint8_t>> OpenPmixTranslator::ahead_of(const Nspace& nspace, common::Rank asked) {
+    constexpr size_t kMostBytes = size_t{64} << 10;
+    if (!ahead_)
+        ahead_.emplace(peer_.id().rank, nspace.size_known() ? nspace.size() : 0, openpmix::ReadAhead::By::server);
+    const openpmix::ReadAhead::Range range = ahead_->missed(asked);
+    std::vector<std::vector<uint8_t>> objects;
+    size_t bytes = 0;
+    for (common::Rank rank = range.first; rank < range.first + range.count; ++rank) {
+        if (rank == peer_.id().rank) continue;
+        auto calls = OpenPmixJobData::proc(nspace, rank, true, traits_);
+        if (!calls.ok() || calls->empty()) continue;
+        bytes += calls->size();
+        if (bytes > kMostBytes) break;
+        theirs::ProcData head;
+        head.proc.id = {nspace.name, rank};
+        objects.push_back(with_head(head, *calls));
+    }
+    return objects;
 }
 
 void OpenPmixTranslator::reply_refresh(uint32_t tag, const Pending& pending) {

@@ -333,6 +333,8 @@ bool OpenPmixTranslator::get(uint32_t tag, Bytes payload) {
     pending.proc = {request.nspace.null || request.nspace.text.empty() ? peer_.id().nspace : request.nspace.text,
                     request.rank.value};
     if (request.key) pending.key = text_of(*request.key);
+    pending.renews =
+        common::InfoView(request.infos.infos.data(), request.infos.infos.size()).flag(PMIX_GET_REFRESH_CACHE);
     common::GetRequest ours;
     ours.proc = pending.proc;
     ours.key = pending.key;

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "client/openpmix/freshness.h"
-#include "client/openpmix/read_ahead.h"
 #include "common/base/mutex.h"
+#include "openpmix/read_ahead.h"
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 
@@ -25,8 +25,8 @@ namespace {
 
 namespace theirs = openpmix;
 using client::Freshness;
-using client::ReadAhead;
 using common::Value;
+using openpmix::ReadAhead;
 
 constexpr pmix_rank_t kProcs = 70;
 
@@ -171,52 +171,6 @@ TEST(OpenPmixFreshnessThreads, LooksWhileFetching) {
     }
     over = true;
     looks.join();
-}
-
-// ---- which are asked about ahead ----
-
-std::vector<pmix_rank_t> misses(ReadAhead ahead, pmix_rank_t self, pmix_rank_t first, uint32_t size) {
-    std::vector<bool> here(size);
-    std::vector<pmix_rank_t> missed;
-    here[self] = true;
-    for (uint32_t i = 0; i < size; ++i) {
-        const pmix_rank_t rank = (first + i) % size;
-        if (here[rank]) continue;
-        missed.push_back(rank);
-        const ReadAhead::Range range = ahead.missed(rank);
-        for (pmix_rank_t r = range.first; r < range.first + range.count; ++r) {
-            EXPECT_LT(r, size);
-            here[r] = true;
-        }
-    }
-    return missed;
-}
-
-TEST(OpenPmixReadAhead, OneAfterTheOther_TakesTwiceAsManyEachTime) {
-    EXPECT_EQ((std::vector<pmix_rank_t>{1, 6, 15, 32, 65, 98}), misses(ReadAhead(0, 100), 0, 0, 100));
-    EXPECT_EQ((std::vector<pmix_rank_t>{0, 5, 14, 31, 64, 97}), misses(ReadAhead(50, 100), 50, 0, 100));
-    EXPECT_EQ((std::vector<pmix_rank_t>{0, 5, 14}), misses(ReadAhead(13, 20), 13, 0, 20)) << "5 and 8 with the own one";
-}
-
-TEST(OpenPmixReadAhead, BehindTheOwnRank_GoesAroundTheEnd) {
-    EXPECT_EQ((std::vector<pmix_rank_t>{6, 0}), misses(ReadAhead(5, 10), 5, 6, 10));
-    EXPECT_EQ(0u, misses(ReadAhead(0, 1), 0, 0, 1).size());
-    EXPECT_EQ((std::vector<pmix_rank_t>{1}), misses(ReadAhead(0, 2), 0, 0, 2));
-}
-
-TEST(OpenPmixReadAhead, AnyOrder_TakesNone) {
-    ReadAhead ahead(0, 100);
-    for (const pmix_rank_t rank : {40u, 7u, 90u, 3u, 99u, 50u, 100u, UINT32_MAX})
-        EXPECT_EQ(0u, ahead.missed(rank).count);
-    EXPECT_EQ(0u, ahead.missed(60).count);
-    EXPECT_EQ(ReadAhead::kFirst, ahead.missed(61).count) << "from here on in order";
-    EXPECT_EQ(0u, ahead.missed(10).count);
-    EXPECT_EQ(ReadAhead::kFirst, ahead.missed(11).count) << "and from here, with as few as before";
-}
-
-TEST(OpenPmixReadAhead, UnknownSize_TakesNone) {
-    ReadAhead ahead(0, 0);
-    for (pmix_rank_t rank = 0; rank < 5; ++rank) EXPECT_EQ(0u, ahead.missed(rank).count);
 }
 
 // ---- at a server ----

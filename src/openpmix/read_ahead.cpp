@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client/openpmix/read_ahead.h"
+#include "openpmix/read_ahead.h"
 
 #include <algorithm>
 
-namespace pmix::client {
+namespace pmix::openpmix {
 
 using common::Rank;
 
@@ -17,13 +17,13 @@ Rank ReadAhead::after(Rank rank) const noexcept {
 ReadAhead::Range ReadAhead::missed(Rank rank) noexcept {
     if (rank >= size_) return {};
     // Such loops begin at the first rank or behind the own one.
-    const bool begins = !any_ && (rank == after(size_ - 1) || rank == after(self_));
+    const bool begins = by_ == By::client && !any_ && (rank == after(size_ - 1) || rank == after(self_));
     const bool follows = begins || (any_ && rank == expected_);
     any_ = true;
     Range range;
     range.first = after(rank);
     if (follows) {
-        window_ = window_ == 0 ? kFirst : std::min(2 * window_, kMost);
+        window_ = by_ == By::server ? kMost : window_ == 0 ? kFirst : std::min(2 * window_, kMost);
         // Not around the end.
         range.count = range.first > rank ? std::min(window_, size_ - range.first) : 0;
     } else {
@@ -33,4 +33,4 @@ ReadAhead::Range ReadAhead::missed(Rank rank) noexcept {
     return range;
 }
 
-}  // namespace pmix::client
+}  // namespace pmix::openpmix

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a client of OpenPMIx's protocol is sent of the processes that it will ask about next.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "support/openpmix_client.h"
+#include "support/server_here.h"
+
+namespace openpmix_ahead_test {
+
+using namespace pmix;
+using namespace pmix::test;
+using common::InfoList;
+using common::Rank;
+using common::Value;
+
+namespace {
+
+constexpr Rank kRanks = 6;
+
+InfoList with_openpmix() {
+    InfoList infos = ServerHere::named();
+    infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
+    return infos;
+}
+
+// A job of six local ranks, of which the last one reads what the others have put.
+class OpenPmixAheadTest : public ::testing::Test {
+  protected:
+    OpenPmixAheadTest() : server_(nullptr, with_openpmix()) {
+        InfoList infos;
+        infos.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
+        pmix_nspace_t name;
+        PMIx_Load_nspace(name, "job");
+        EXPECT_EQ(PMIX_SUCCESS,
+                  PMIx_server_register_nspace(name, kRanks, infos.c_array(), infos.size(), nullptr, nullptr));
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            const pmix_proc_t proc = ProcId("job", rank).to_c();
+            EXPECT_EQ(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        }
+        ChildEnvironment child(ProcId("job", 0).to_c());
+        uri_ = child.get("PMIX_SERVER_URI41");
+    }
+    void SetUp() override {
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            clients_.emplace_back(uri_);
+            ASSERT_TRUE(clients_.back().hello({"job", rank}));
+        }
+    }
+    OpenPmixClient& reader() { return clients_.back(); }
+
+    // Which ranks' values of a key a Get has brought.
+    std::map<Rank, uint32_t> brought(Rank rank, const char* key, bool renews = false) {
+        openpmix::GetRequest request = get_of("job", rank, key);
+        if (renews) {
+            InfoList infos;
+            EXPECT_EQ(PMIX_SUCCESS, infos.append_flag(PMIX_GET_REFRESH_CACHE, true));
+            request.infos.infos = std::move(infos);
+        }
+        const auto reply = reader().ask<openpmix::GetReply>(request);
+        EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+        std::map<Rank, uint32_t> values;
+        for (const common::Bytes object : reply.objects.objects) {
+            openpmix::ProcData proc;
+            auto of_proc = values_in(object, reader().traits, &proc);
+            EXPECT_EQ("job", proc.proc.id.nspace);
+            EXPECT_EQ(1u, of_proc.count(key));
+            values[proc.proc.id.rank] = of_proc[key].get().data.uint32;
+        }
+        return values;
+    }
+    using Brought = std::map<Rank, uint32_t>;
+
+    ServerHere server_;
+    std::string uri_;
+    std::deque<OpenPmixClient> clients_;
+};
+
+}  // namespace
+
+TEST_F(OpenPmixAheadTest, GetsThatFollowTheRanks_BringTheNextOnes) {
+    for (Rank rank = 0; rank + 1 < kRanks; ++rank)
+        ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    EXPECT_EQ((Brought{{0, 0}}), brought(0, "key")) << "one Get is no loop";
+    EXPECT_EQ((Brought{{1, 10}, {2, 20}, {3, 30}, {4, 40}}), brought(1, "key"));
+}
+
+TEST_F(OpenPmixAheadTest, ARankThatHasPutNothing_IsLeftOut) {
+    for (Rank rank : {0u, 1u, 3u}) ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    EXPECT_EQ((Brought{{0, 0}}), brought(0, "key"));
+    EXPECT_EQ((Brought{{1, 10}, {3, 30}}), brought(1, "key"));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[2], "key", 21));
+    EXPECT_EQ((Brought{{2, 21}}), brought(2, "key")) << "asked for by itself";
+}
+
+TEST_F(OpenPmixAheadTest, OtherGets_BringWhatTheyAskFor) {
+    for (Rank rank = 0; rank + 1 < kRanks; ++rank)
+        ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    EXPECT_EQ((Brought{{3, 30}}), brought(3, "key"));
+    EXPECT_EQ((Brought{{1, 10}}), brought(1, "key"));
+    EXPECT_EQ((Brought{{2, 20}}), brought(2, "key", true)) << "what is renewed is that one";
+}
+
+TEST_F(OpenPmixAheadTest, LargeData_IsLeftToItsOwnGet) {
+    for (Rank rank : {0u, 1u, 2u, 4u}) ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[3], "key", 30));
+    std::vector<uint8_t> values;
+    openpmix::SectionData data;
+    auto large = Value::string(std::string(size_t{65} << 10, 'x'));
+    ASSERT_TRUE(large.ok());
+    data.values.pairs.push_back({"large", std::move(*large)});
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, clients_[3].traits, &values));
+    openpmix::CommitRequest commit;
+    commit.sections.sections = {{PMIX_LOCAL, values}};
+    ASSERT_EQ(PMIX_SUCCESS, clients_[3].status_of(commit));
+    EXPECT_EQ((Brought{{0, 0}}), brought(0, "key"));
+    EXPECT_EQ((Brought{{1, 10}, {2, 20}}), brought(1, "key"));
+    EXPECT_EQ((Brought{{3, 30}}), brought(3, "key"));
+}
+
+}  // namespace openpmix_ahead_test
