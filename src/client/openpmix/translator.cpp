@@ -156,6 +156,7 @@ void OpenPmixTranslator::deliver_frame(const FrameHeader& header, Bytes payload,
         ahead_.emplace(self_.rank, shadow_->job_size(self_.nspace), openpmix::ReadAhead::By::client);
     }
     ends_.deliver_frame(header, payload, std::move(descriptors));
+    if (static_cast<Command>(header.command) == Command::fence && common::succeeded(header.status)) ask_the_only_peer();
 }
 
 pmix_status_t OpenPmixTranslator::deliver_segment(const common::SegmentRef& segment,
@@ -251,6 +252,7 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
                 rc = parts.add(deletes ? dstore::deletion_for(scope) : scope, call);
         if (rc != PMIX_SUCCESS) return refuse(rc);
     }
+    has_put_ = has_put_ || !ours.entries.empty();
     for (const common::CommitEntry& entry : ours.entries) {
         const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
         if (deleted != PMIX_SCOPE_UNDEF && deleted != PMIX_LOCAL) services_.note_deletion(entry.key);
@@ -318,11 +320,11 @@ void OpenPmixTranslator::get(const FrameHeader& header, Bytes payload) {
         return refresh(header, std::move(ours));
     const bool is_plain = std::all_of(infos.begin(), infos.end(),
                                       [](const pmix_info_t& info) { return common::key_view(info) == PMIX_IMMEDIATE; });
-    const bool reads_ahead =
-        ahead_ && !reserved && is_plain && ours.proc.nspace == self_.nspace && common::is_real_rank(ours.proc.rank);
-    if (reads_ahead && settle_here(header, ours)) return;
+    const bool is_ordinary =
+        !reserved && is_plain && ours.proc.nspace == self_.nspace && common::is_real_rank(ours.proc.rank);
+    if (is_ordinary && settle_here(header, ours)) return;
     ask_for(header, ours, true);
-    if (reads_ahead) read_ahead(ours.proc.rank);
+    if (is_ordinary && ahead_) read_ahead(ours.proc.rank);
 }
 
 // What was asked for ahead has come meanwhile, or is on its way.
@@ -337,30 +339,42 @@ bool OpenPmixTranslator::settle_here(const FrameHeader& header, common::GetReque
     return true;
 }
 
-// With PMIX_IMMEDIATE: nobody waits for what is not there, and no host is asked for it. Without a key: all that it has.
 void OpenPmixTranslator::read_ahead(common::Rank wanted) {
     const openpmix::ReadAhead::Range range = ahead_->missed(wanted);
+    for (common::Rank rank = range.first; rank < range.first + range.count; ++rank)
+        if (rank != self_.rank) ask_ahead(rank);
+}
+
+// A process that has put something and fenced reads what the other one has put: its first Get finds the question
+// asked, or the answer here.
+void OpenPmixTranslator::ask_the_only_peer() {
+    if (!std::exchange(has_put_, false) || has_large_data_ || shadow_->job_size(self_.nspace) != 2) return;
+    ask_ahead(1 - self_.rank);
+}
+
+// With PMIX_IMMEDIATE: nobody waits for what is not there, and no host is asked for it. Without a key: all that it has.
+void OpenPmixTranslator::ask_ahead(common::Rank rank) {
     const Freshness& freshness = *shadow_->freshness();
-    for (common::Rank rank = range.first; rank < range.first + range.count; ++rank) {
-        if (rank == self_.rank || asked_ahead_.size() >= openpmix::ReadAhead::kMost || asked_ahead_.count(rank) != 0)
-            continue;
-        if (freshness.is_new(self_.nspace, rank)) continue;
-        InfoList at_once;
-        if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
-        theirs::GetRequest request;
-        request.nspace = theirs::Text(self_.nspace);
-        request.rank.value = rank;
-        request.infos.infos = std::move(at_once);
-        const auto take = [this, rank, exchanges = freshness.exchanges()](Bytes answer) {
-            take_ahead(rank, exchanges, answer);
-        };
-        if (exchange_.ask(request, take) == PMIX_SUCCESS) asked_ahead_.try_emplace(rank);
-    }
+    if (asked_ahead_.size() >= openpmix::ReadAhead::kMost || asked_ahead_.count(rank) != 0) return;
+    if (freshness.is_new(self_.nspace, rank)) return;
+    InfoList at_once;
+    if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
+    theirs::GetRequest request;
+    request.nspace = theirs::Text(self_.nspace);
+    request.rank.value = rank;
+    request.infos.infos = std::move(at_once);
+    const auto take = [this, rank, exchanges = freshness.exchanges()](Bytes answer) {
+        take_ahead(rank, exchanges, answer);
+    };
+    if (exchange_.ask(request, take) == PMIX_SUCCESS) asked_ahead_.try_emplace(rank);
 }
 
 // A Get that waits for it is answered, or asked for by itself where its key did not come.
 void OpenPmixTranslator::take_ahead(common::Rank rank, uint64_t exchanges, Bytes payload) {
-    if (payload.size() > kMostAhead) ahead_.reset();
+    if (payload.size() > kMostAhead) {
+        ahead_.reset();
+        has_large_data_ = true;
+    }
     std::vector<Waiting> waiting;
     if (const auto asked = asked_ahead_.find(rank); asked != asked_ahead_.end()) {
         waiting = std::move(asked->second);

@@ -56,6 +56,8 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void ask_for(const common::FrameHeader& header, const common::GetRequest& ours, bool fetches_anew);
     bool settle_here(const common::FrameHeader& header, common::GetRequest& ours);
     void read_ahead(common::Rank wanted);
+    void ask_ahead(common::Rank rank);
+    void ask_the_only_peer();
     void take_ahead(common::Rank rank, uint64_t exchanges, common::Bytes payload);
     bool has(const Wanted& wanted) const;
     bool has_new(const common::GetRequest& ours) const;
@@ -79,6 +81,8 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
 
     // Since the last exchange; none before the first.
     std::optional<openpmix::ReadAhead> ahead_;
+    bool has_put_ = false;         // since the last fence
+    bool has_large_data_ = false;  // some process: nothing of it is asked for unless it is wanted
     // Processes of this job that are being asked about ahead, and the Gets that wait for what comes.
     struct Waiting {
         common::FrameHeader header;

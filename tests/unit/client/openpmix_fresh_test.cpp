@@ -37,7 +37,7 @@ void eventually(Condition condition) {
     EXPECT_TRUE(condition());
 }
 
-// A job of kProcs. Each of them has put "key", with its rank and `round` in it, and nothing else.
+// A job of kProcs, or `procs`. Each of them has put "key", with its rank and `round` in it, and nothing else.
 class OpenPmixFresh : public OpenPmixProcess {
   protected:
     struct Asked {
@@ -51,7 +51,7 @@ class OpenPmixFresh : public OpenPmixProcess {
         server_->on(theirs::Command::job_data, [this](uint32_t tag, common::Bytes) {
             theirs::JobData data;
             data.nspace = theirs::Text("job");
-            data.values.pairs.push_back({PMIX_JOB_SIZE, Value::u32(kProcs)});
+            data.values.pairs.push_back({PMIX_JOB_SIZE, Value::u32(procs)});
             server_->send(tag, data);
         });
         server_->on(theirs::Command::get, [this](uint32_t tag, common::Bytes payload) {
@@ -79,6 +79,12 @@ class OpenPmixFresh : public OpenPmixProcess {
         common::MutexLock lock(mutex_);
         return std::exchange(asked_, {});
     }
+    static void put() {
+        pmix_value_t value{};
+        value.type = PMIX_UINT32;
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", &value));
+        ASSERT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    }
     static void fence() { ASSERT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)); }
     // Until the server has answered so many Gets.
     void await_asked(size_t count) {
@@ -88,6 +94,7 @@ class OpenPmixFresh : public OpenPmixProcess {
         });
     }
 
+    uint32_t procs = kProcs;  // before init()
     std::atomic<uint32_t> round{0};
     std::function<bool(uint32_t tag, const Asked& asked)> instead;  // true: has answered, or will
 
@@ -387,6 +394,60 @@ TEST_P(OpenPmixFresh, AnswerAheadThatIsNone_IsAskedForByItself) {
     init();
     fence();
     for (pmix_rank_t rank = 1; rank < 6; ++rank) EXPECT_EQ(rank, number(proc(rank), "key"));
+}
+
+TEST_P(OpenPmixFresh, TheOnlyPeer_IsAskedWithTheFenceAfterAPut) {
+    procs = 2;
+    init();
+    for (const uint32_t value : {1u, 1001u}) {
+        round = value / 1000;
+        put();
+        fence();
+        await_asked(1);
+        EXPECT_EQ(value, number(proc(1), "key"));
+        const auto asked = take_asked();
+        ASSERT_EQ(1u, asked.size()) << "the Get had nothing to ask";
+        EXPECT_EQ(1u, asked[0].rank);
+        EXPECT_EQ("", asked[0].key);
+        EXPECT_TRUE(asked[0].at_once);
+    }
+    round = 2;
+    fence();
+    EXPECT_EQ(2001u, number(proc(1), "key"));
+    const auto asked = take_asked();
+    ASSERT_EQ(1u, asked.size());
+    EXPECT_EQ("key", asked[0].key) << "nobody has put: only the Get asks";
+}
+
+TEST_P(OpenPmixFresh, SeveralPeers_AreNotAskedWithTheFence) {
+    procs = 3;
+    init();
+    put();
+    fence();
+    EXPECT_EQ(2u, number(proc(2), "key"));
+    const auto asked = take_asked();
+    ASSERT_EQ(1u, asked.size());
+    EXPECT_EQ("key", asked[0].key);
+}
+
+TEST_P(OpenPmixFresh, TheOnlyPeer_WithLargeData_IsAskedOnce) {
+    procs = 2;
+    instead = [this](uint32_t tag, const Asked& asked) {
+        answer(tag, asked.rank, size_t{1} << 17);
+        return true;
+    };
+    init();
+    put();
+    fence();
+    await_asked(1);
+    EXPECT_EQ(1u, number(proc(1), "key"));
+    put();
+    fence();
+    EXPECT_EQ(1u, number(proc(1), "key"));
+    const auto asked = take_asked();
+    ASSERT_EQ(2u, asked.size());
+    EXPECT_EQ("", asked[0].key);
+    EXPECT_EQ("key", asked[1].key);
 }
 
 }  // namespace
