@@ -200,7 +200,7 @@ class OpenPmixTranslator {
     const openpmix::Traits traits_;
     std::map<uint32_t, Pending> pending_;  // by tag
     uint64_t commits_ = 0;
-    std::optional<openpmix::ReadAhead> ahead_;  // since the first Get
+    std::optional<openpmix::ReadAhead> ahead_;  // since the first Get behind an exchange
     uint64_t next_reference_ = 1;
     std::map<uint64_t, Registration> registrations_;  // by reference
     size_t registering_ = 0;                          // of them, those that are not answered

@@ -91,6 +91,9 @@ void OpenPmixTranslator::reply(uint32_t tag, const Pending& pending, pmix_status
         if (pending.command == theirs::Command::group_invite) not_sent(pending.key, status);
         return;
     }
+    const bool exchanged = pending.command == theirs::Command::fence || pending.command == theirs::Command::connect ||
+                           pending.command == theirs::Command::group_construct;
+    if (exchanged) ahead_.reset();
     switch (pending.command) {
         case theirs::Command::get:
             return good ? reply_get(tag, pending) : answer_status(tag, status);
@@ -228,7 +231,8 @@ void OpenPmixTranslator::reply_get(uint32_t tag, const Pending& pending) {
 }
 
 // A client keeps what it has been sent, so what a process puts again after that it sees only where it refreshes. Where
-// Gets follow the ranks nothing is changed by that: such a client keeps what it has asked for, too.
+// Gets follow the ranks nothing is changed by that: such a client keeps what it has asked for, too. Gets on both sides
+// of an exchange are no such loop: each of them may be for what was put last.
 std::vector<std::vector<uint8_t>> OpenPmixTranslator::ahead_of(const Nspace& nspace, common::Rank asked) {
     constexpr size_t kMostBytes = size_t{64} << 10;
     if (!ahead_)

@@ -105,6 +105,17 @@ TEST_F(OpenPmixAheadTest, OtherGets_BringWhatTheyAskFor) {
     EXPECT_EQ((Brought{{2, 20}}), brought(2, "key", true)) << "what is renewed is that one";
 }
 
+TEST_F(OpenPmixAheadTest, GetsOfSeveralExchanges_AreNoLoop) {
+    for (uint32_t step = 0; step < 3; ++step) {
+        for (Rank rank = 0; rank + 1 < kRanks; ++rank)
+            ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank + step));
+        openpmix::FenceRequest fence;
+        fence.procs.procs = {{"job", kRanks - 1}};
+        ASSERT_EQ(PMIX_SUCCESS, reader().status_of(fence));
+        EXPECT_EQ((Brought{{step, 10 * step + step}}), brought(step, "key")) << "the one that was put last";
+    }
+}
+
 TEST_F(OpenPmixAheadTest, LargeData_IsLeftToItsOwnGet) {
     for (Rank rank : {0u, 1u, 2u, 4u}) ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
     ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[3], "key", 30));
