@@ -17,6 +17,7 @@
 #include "abi/boundary.h"
 #include "common/base/ids.h"
 #include "common/codec/portable.h"
+#include "common/values/support.h"
 #include "common/values/value.h"
 #include "runtime/library.h"
 #include "server/jobs/fabric_allocation.h"
@@ -34,10 +35,14 @@ namespace {
 using pmix::api::guarded;
 using pmix::api::Library;
 using pmix::api::server_boundary;
+using pmix::common::check_required;
+using pmix::common::Function;
 using pmix::common::InfoList;
 using pmix::common::ProcId;
 using pmix::server::Server;
 namespace server = pmix::server;
+
+constexpr pmix::common::Levels kServer = pmix::common::level::server;
 
 // A name that fits, or nothing.
 bool read_name(const char* name, size_t max, std::string& out) {
@@ -316,6 +321,7 @@ pmix_status_t PMIx_server_setup_application(const char nspace[], pmix_info_t inf
         std::string name;
         if (cbfunc == nullptr || !read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(check_required({info, ninfo}, Function::PMIx_server_setup_application, kServer));
         auto answer = server::set_up_application({info, ninfo});
         if (!answer.ok()) return answer.status();
         // The environment is read here; the inventory lies on the loop.
@@ -340,6 +346,7 @@ pmix_status_t PMIx_server_setup_local_support(const char nspace[], pmix_info_t i
         std::string name;
         if (!read_name(nspace, pmix::common::kMaxNspaceLength, name)) return PMIX_ERR_BAD_PARAM;
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(check_required({info, ninfo}, Function::PMIx_server_setup_local_support, kServer));
         auto infos = pmix::common::InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
         return on_loop(
@@ -389,6 +396,7 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
                                             void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(check_required({directives, ndirs}, Function::PMIx_server_collect_inventory, kServer));
         auto found = pmix::api::collect_inventory(library.topology(), srv.options().id, srv.options().hostname);
         if (!found.ok()) return found.status();
         library.loop().post([cbfunc, cbdata, infos = on_heap(std::move(found).value())]() mutable {
@@ -405,6 +413,7 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
                                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return server_boundary([&](Library& library, Server& srv) -> pmix_status_t {
         if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(check_required({directives, ndirs}, Function::PMIx_server_deliver_inventory, kServer));
         auto infos = InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
         return on_loop("PMIx_server_deliver_inventory", library, srv, cbfunc, cbdata,

@@ -353,12 +353,13 @@ void OpenPmixTranslator::ask_the_only_peer() {
 }
 
 // With PMIX_IMMEDIATE: nobody waits for what is not there, and no host is asked for it. Without a key: all that it has.
-void OpenPmixTranslator::ask_ahead(common::Rank rank) {
+// Without memory for it nothing is asked, and nothing is lost: the Get asks.
+void OpenPmixTranslator::ask_ahead(common::Rank rank) noexcept try {
     const Freshness& freshness = *shadow_->freshness();
     if (asked_ahead_.size() >= openpmix::ReadAhead::kMost || asked_ahead_.count(rank) != 0) return;
     if (freshness.is_new(self_.nspace, rank)) return;
     InfoList at_once;
-    if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) throw std::bad_alloc();
+    if (at_once.append_flag(PMIX_IMMEDIATE, true) != PMIX_SUCCESS) return;
     theirs::GetRequest request;
     request.nspace = theirs::Text(self_.nspace);
     request.rank.value = rank;
@@ -367,6 +368,7 @@ void OpenPmixTranslator::ask_ahead(common::Rank rank) {
         take_ahead(rank, exchanges, answer);
     };
     if (exchange_.ask(request, take) == PMIX_SUCCESS) asked_ahead_.try_emplace(rank);
+} catch (const std::bad_alloc&) {
 }
 
 // A Get that waits for it is answered, or asked for by itself where its key did not come.

@@ -56,7 +56,7 @@ class OpenPmixTranslator final : private OpenPmixExchange::Ends {
     void ask_for(const common::FrameHeader& header, const common::GetRequest& ours, bool fetches_anew);
     bool settle_here(const common::FrameHeader& header, common::GetRequest& ours);
     void read_ahead(common::Rank wanted);
-    void ask_ahead(common::Rank rank);
+    void ask_ahead(common::Rank rank) noexcept;
     void ask_the_only_peer();
     void take_ahead(common::Rank rank, uint64_t exchanges, common::Bytes payload);
     bool has(const Wanted& wanted) const;
