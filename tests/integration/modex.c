@@ -89,6 +89,30 @@ static void absent(int argc, char** argv) {
     finish();
 }
 
+/* A commit of nothing is one: a process that waits for it, or asks later, hears that there is no such key. rows: K20 K21 */
+static void nothing(int argc, char** argv) {
+    (void)argc, (void)argv;
+    uint32_t number = 0;
+    start();
+    pmix_proc_t first = rank_of_job(0);
+    if (me.rank == 0) {
+        usleep(100000);
+        CHECK_OK(PMIx_Commit());
+    } else {
+        CHECK_STATUS(get_u32(&first, "none", 0, &number), PMIX_ERR_NOT_FOUND);
+    }
+    fence(false);
+    if (me.rank != 0) CHECK_STATUS(get_u32(&first, "other", 0, &number), PMIX_ERR_NOT_FOUND);
+    fence(true);
+    CHECK_OK(put_u32(PMIX_GLOBAL, "none", me.rank));
+    CHECK_OK(PMIx_Commit());
+    fence(false);
+    CHECK_OK(get_u32(&first, "none", 0, &number));
+    CHECK(number == 0);
+    fence(false);
+    finish();
+}
+
 /* Nobody ever commits: the requester's timeout ends it. rows: K9 K20 G11 */
 static void timeout(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -255,8 +279,8 @@ static void strict(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"late", late},       {"absent", absent},   {"timeout", timeout}, {"left", left},         {"many", many},
-        {"unknown", unknown}, {"missing", missing}, {"strict", strict},   {"internal", internal},
+        {"late", late}, {"absent", absent},   {"nothing", nothing}, {"timeout", timeout}, {"left", left},
+        {"many", many}, {"unknown", unknown}, {"missing", missing}, {"strict", strict},   {"internal", internal},
     };
     RUN_CASE(cases);
     return 0;

@@ -234,7 +234,7 @@ pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage
     if (!out.is_made && out.hit.pin()) {
         const pmix_status_t rc = common::borrow_value(out.hit.bytes(), storage);
         if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.borrowed().note(out.hit.bytes());
-        if (rc != PMIX_ERR_NOT_SUPPORTED) return rc;
+        if (rc != PMIX_ERR_GET_MALLOC_REQD) return rc;
     }
     if (out.is_made) {
         *storage = out.made.take();

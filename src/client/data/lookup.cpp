@@ -84,11 +84,14 @@ pmix_status_t find_shared(const Sources& from, const GetRequest& request, const 
                           dstore::Found& found) noexcept {
     if (from.target == nullptr) return PMIX_ERR_NOT_FOUND;
     // The usual Gets, before the question of realms: they are the first owners of owners_for().
+    bool put_by_it = false;  // under a reserved key: what the host says of anything that the process is in comes first
     if (request.realm == Realm::natural) {
         pmix_status_t rc = PMIX_ERR_NOT_FOUND;
         if (request.one_rank()) {
             rc = from.target->find(Owner::proc(request.rank), key, found);
             if (!key.reserved()) return rc;
+            put_by_it = rc == PMIX_SUCCESS && found.scope() != PMIX_SCOPE_UNDEF;
+            if (put_by_it) rc = PMIX_ERR_NOT_FOUND;
         } else if (!key.reserved() && request.rank == PMIX_RANK_UNDEF) {
             return from.target->find_any_rank(key, found);
         } else {
@@ -99,10 +102,11 @@ pmix_status_t find_shared(const Sources& from, const GetRequest& request, const 
     Owner owners[kMaxOwners];
     const size_t n = owners_for(from, request, owners);
     for (size_t i = 0; i < n; ++i) {
+        if (put_by_it && owners[i] == Owner::proc(request.rank)) continue;
         const pmix_status_t rc = from.target->find(owners[i], key, found);
         if (rc != PMIX_ERR_NOT_FOUND) return rc;
     }
-    return PMIX_ERR_NOT_FOUND;
+    return put_by_it ? from.target->find(Owner::proc(request.rank), key, found) : PMIX_ERR_NOT_FOUND;
 }
 
 // What the store of this process has of a key.
@@ -115,6 +119,8 @@ enum class Mine : uint8_t {
 // The value that was found is a deletion.
 [[gnu::noinline, gnu::cold]] Mine find_remaining(const Sources& from, dstore::PrivateStore::Nspace nspace,
                                                  const GetRequest& request, const Key& key, Hit& hit) noexcept {
+    // Another process may have a value for the caller that does not know whose it is.
+    if (request.rank == PMIX_RANK_UNDEF) return Mine::none;
     auto left = from.mine.find_remaining(nspace, request.rank, key);
     if (!left) return Mine::none;
     // What is left of a value for all peers is not for local ones.
@@ -124,13 +130,16 @@ enum class Mine : uint8_t {
 }
 
 // What this process stored for a rank, or for the namespace as a whole. A realm qualifier asks for what the host said.
+// A caller that does not know whose key it is may have put it itself.
 Mine find_mine(const Sources& from, const GetRequest& request, const Key& key, Hit& hit) noexcept {
-    if (!from.others_in_mine && (!request.own_nspace || request.rank != from.self.rank)) return Mine::none;
+    const bool anyones = request.rank == PMIX_RANK_UNDEF && request.own_nspace && !key.reserved();
+    const common::Rank rank = anyones ? from.self.rank : request.rank;
+    if (!from.others_in_mine && (!request.own_nspace || rank != from.self.rank)) return Mine::none;
     if (request.realm != Realm::natural && request.realm != Realm::proc && request.realm != Realm::job)
         return Mine::none;
     const auto nspace = request.own_nspace ? from.own_nspace : from.mine.nspace(request.nspace);
     if (nspace == dstore::PrivateStore::kNone) return Mine::none;
-    auto lookup = from.mine.find(nspace, request.rank, key);
+    auto lookup = from.mine.find(nspace, rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {
         // Job data that this process stored itself.
         auto of_job = from.mine.find(nspace, PMIX_RANK_WILDCARD, key);

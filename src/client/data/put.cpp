@@ -99,7 +99,9 @@ struct SendResult {
 // One frame of what is staged. Under the commit mutex.
 SendResult send_frame(Session& session, size_t frame_limit) {
     dstore::PrivateStore& store = session.mine();
-    if (!store.anything_staged() && session.resent_up_to() == 0) return {};
+    // The first Commit says that it was made, with nothing in it too: others' Gets wait for it.
+    const bool says_nothing = !store.anything_staged() && session.resent_up_to() == 0;
+    if (says_nothing && (session.commits() != 0 || !session.connected())) return {};
     if (!session.connected()) {
         // With a server that was lost it is an error. Alone from the start: nobody else is there to see it.
         if (session.has_server()) return {PMIX_ERR_UNREACH};

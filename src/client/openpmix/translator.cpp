@@ -252,7 +252,12 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
                 rc = parts.add(deletes ? dstore::deletion_for(scope) : scope, call);
         if (rc != PMIX_SUCCESS) return refuse(rc);
     }
-    has_put_ = has_put_ || !ours.entries.empty();
+    // Their servers are not told of a commit without data.
+    if (ours.entries.empty()) {
+        if (header.kind == FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::CommitReply{});
+        return;
+    }
+    has_put_ = true;
     for (const common::CommitEntry& entry : ours.entries) {
         const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
         if (deleted != PMIX_SCOPE_UNDEF && deleted != PMIX_LOCAL) services_.note_deletion(entry.key);

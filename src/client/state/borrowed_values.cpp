@@ -10,7 +10,7 @@ using common::MutexLock;
 common::Result<const pmix_value_t*> BorrowedValues::make(Kept& kept, common::Bytes bytes) {
     std::memset(&kept.value, 0, sizeof kept.value);
     pmix_status_t rc = common::borrow_value(bytes, &kept.value);
-    if (rc == PMIX_ERR_NOT_SUPPORTED) {
+    if (rc == PMIX_ERR_GET_MALLOC_REQD) {
         rc = common::decode_value_into(bytes, kept.own.c_ptr());
         kept.value = kept.own.get();
     }

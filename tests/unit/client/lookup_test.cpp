@@ -214,6 +214,33 @@ TEST_F(LookupTest, OwnPutsGoFirstForPlainKeysAndLastForReservedOnes) {
     EXPECT_EQ(text(request(3, "pmix.only.here")), "-");
 }
 
+// What the host says of anything that the process is in comes before what the process has put under that key.
+TEST_F(LookupTest, CommittedReservedKey_DoesNotHideTheHosts) {
+    const auto fake = test::u32(6);
+    const Record records[] = {{PMIX_NUM_NODES, fake, PMIX_GLOBAL}, {PMIX_UNIV_SIZE, fake, PMIX_GLOBAL},
+                              {PMIX_APP_SIZE, fake, PMIX_GLOBAL},  {PMIX_NODE_SIZE, fake, PMIX_GLOBAL},
+                              {PMIX_CPUSET, fake, PMIX_GLOBAL},    {"pmix.only.here", fake, PMIX_GLOBAL}};
+    writer->add_local(2);
+    EXPECT_TRUE(writer->commit(2, records).ok());
+    EXPECT_EQ(number(request(2, PMIX_NUM_NODES)), 2);
+    EXPECT_EQ(number(request(2, PMIX_UNIV_SIZE)), 64);
+    EXPECT_EQ(number(request(2, PMIX_APP_SIZE)), 4);
+    EXPECT_EQ(number(request(2, PMIX_NODE_SIZE)), 5);
+    EXPECT_EQ(text(request(2, PMIX_CPUSET)), "2-3");
+    EXPECT_EQ(number(request(2, "pmix.only.here")), 6) << "nobody else says it";
+}
+
+// A caller that does not know whose key it is may have put it itself, for whichever peers.
+TEST_F(LookupTest, KeyOfAnyRank_IsFoundWhereTheCallerHasPutIt) {
+    store(self.rank, "inside", "mine");
+    store(self.rank, "remote", "mine", PMIX_REMOTE);
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "inside")), "mine");
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "remote")), "mine");
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "rare")), "from-3");
+    mine.remove(own_nspace, self.rank, dstore::Key("rare"), PMIX_GLOBAL);
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "rare")), "from-3") << "another process has one";
+}
+
 // rows: K29
 TEST_F(LookupTest, ScopeOfAHit) {
     store(1, "own", "x", PMIX_REMOTE);

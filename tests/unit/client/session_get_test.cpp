@@ -226,6 +226,20 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     EXPECT_EQ(storage.data.integer, 7);
     into = nullptr;
     EXPECT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_ERR_BAD_PARAM);
+    // What needs memory of its own: the library keeps it, or it is the caller's.
+    const pmix_proc_t peer = common::ProcId("job", 5).to_c();
+    common::Value of_peer = std::move(common::Value::load(&peer, PMIX_PROC)).value();
+    ASSERT_EQ(store_internal(*session, nullptr, "p", of_peer.c_ptr()), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "p", by_pointer.c_array(), 1, &first), PMIX_SUCCESS);
+    ASSERT_EQ(get(*session, nullptr, "p", by_pointer.c_array(), 1, &again), PMIX_SUCCESS);
+    EXPECT_EQ(first, again);
+    ASSERT_EQ(first->type, PMIX_PROC);
+    EXPECT_EQ(first->data.proc->rank, 5u);
+    into = &storage;
+    EXPECT_EQ(get(*session, nullptr, "p", statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
+    ASSERT_EQ(storage.type, PMIX_PROC);
+    EXPECT_EQ(storage.data.proc->rank, 5u);
+    common::destroy_value(&storage);
     // A text that is made for the caller has no place in the store to point to.
     into = &storage;
     EXPECT_EQ(get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
