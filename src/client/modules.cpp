@@ -17,9 +17,9 @@ bool Modules::notified(common::Command command, common::Bytes payload) {
     switch (command) {
         case common::Command::event: {
             common::EventNotify event;
-            if (common::decode_message(payload, event) != PMIX_SUCCESS) return false;
-            events_.on_notify(std::move(event));
-            return true;
+            const pmix_status_t rc = common::decode_message(payload, event);
+            if (rc == PMIX_SUCCESS) events_.on_notify(std::move(event));
+            return rc == PMIX_SUCCESS || rc == PMIX_ERR_OUT_OF_RESOURCE;  // the one that is too large is lost
         }
         case common::Command::iof: {
             common::IofNotify output;

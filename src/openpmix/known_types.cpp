@@ -6,6 +6,9 @@
 namespace pmix::openpmix {
 namespace {
 
+// A level of nesting is a value and the array in it, and each counts.
+constexpr unsigned kDepth = 2 * common::kMaxValueDepth + 2;
+
 bool elements(const Traits& traits, const void* src, size_t n, pmix_data_type_t type, unsigned depth) noexcept;
 
 bool value(const Traits& traits, const pmix_value_t& v, unsigned depth) noexcept {
@@ -51,11 +54,11 @@ bool elements(const Traits& traits, const void* src, size_t n, pmix_data_type_t 
 }  // namespace
 
 bool holds_known_types(const Traits& traits, const void* src, size_t n, pmix_data_type_t type) noexcept {
-    return elements(traits, src, n, type, common::kMaxValueDepth);
+    return elements(traits, src, n, type, kDepth);
 }
 
 bool is_known(const Traits& traits, const pmix_value_t& v) noexcept {
-    return value(traits, v, common::kMaxValueDepth);
+    return value(traits, v, kDepth);
 }
 
 }  // namespace pmix::openpmix

@@ -38,13 +38,15 @@ void refuse(Parts& server, Reply& reply, pmix_status_t status) {
 }
 
 // Decodes, and counts what that took for the peer's user. False: it is not to be carried out; `valid` says why. A value
-// that cannot be made here, as a topology where hwloc is not in use, is no fault of the message's form.
+// that cannot be made here, as a topology where hwloc is not in use, is no fault of the message's form, nor is one that
+// is too large.
 template <class Message>
 bool decode(Parts& server, Peer& peer, Bytes payload, Message& message, Reply& reply, bool counted, bool& valid) {
     size_t memory = 0;
     const pmix_status_t rc = common::decode_message(payload, message, memory);
-    valid = rc == PMIX_SUCCESS || rc == PMIX_ERR_NOT_SUPPORTED;
-    if (rc == PMIX_ERR_NOT_SUPPORTED) {
+    const bool refused = rc == PMIX_ERR_NOT_SUPPORTED || rc == PMIX_ERR_OUT_OF_RESOURCE;
+    valid = rc == PMIX_SUCCESS || refused;
+    if (refused) {
         refuse(server, reply, rc);
         return false;
     }

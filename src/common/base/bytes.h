@@ -138,11 +138,14 @@ class ByteReader {
     }
 
     // What decoding asks of memory beyond the bytes themselves is taken from here, by this reader and those made from
-    // it. Without one there is no bound: the bytes are this process's own.
+    // it. Without one there is no bound: the bytes are this process's own. One that did not suffice is kOverspent from
+    // then on.
+    static constexpr size_t kOverspent = SIZE_MAX;
     void set_budget(size_t* bytes) noexcept { budget_ = bytes; }
     bool spend(size_t bytes) noexcept {
         if (budget_ == nullptr) return true;
-        if (bytes > *budget_) {
+        if (bytes > *budget_ || *budget_ == kOverspent) {
+            *budget_ = kOverspent;
             fail();
             return false;
         }

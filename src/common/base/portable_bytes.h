@@ -191,7 +191,7 @@ class PortableReader {
     Bytes rest() const noexcept { return {next_, left()}; }
     // A count of things that take at least `least` bytes each; those that take none are few.
     size_t count(uint64_t n, size_t least) noexcept {
-        constexpr size_t kMaxFree = 256;
+        constexpr size_t kMaxFree = size_t{1} << 20;
         if (least == 0 ? n > kMaxFree : n > left() / least) {
             cut_short();
             return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values to bytes (portable.h).
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "common/base/limits.h"
@@ -172,11 +174,23 @@ pmix_status_t put_real(BufferWriter& w, T number) {
     return put_text<N>(w, text, n);
 }
 
-// `size` is known or 0: then the map itself says where it ends.
+// Without a size the map itself says where it ends. Nothing behind a size is read: of none is an empty map, and what
+// has no NUL in it is given one.
 template <class N>
-pmix_status_t put_regex(BufferWriter& w, const char* map, size_t size) {
+pmix_status_t put_regex(BufferWriter& w, const char* map, std::optional<size_t> size) {
+    if (size == 0u) map = nullptr;
     if (map != nullptr) {
-        const size_t n = size == 0 ? regex_size(map) : regex_size(Bytes{reinterpret_cast<const uint8_t*>(map), size});
+        const size_t n = size ? regex_size(Bytes{reinterpret_cast<const uint8_t*>(map), *size}) : regex_size(map);
+        if (n == 0 && size && std::memchr(map, 0, *size) == nullptr) {
+            const std::string_view open(map, *size);
+            if (!open.starts_with("pmix")) {
+                put_count<N>(w, 1);
+                return put_text<N>(w, map, *size);
+            }
+            w.raw(map, *size);
+            w.raw("", 1);
+            return PMIX_SUCCESS;
+        }
         if (n == 0) return PMIX_ERR_BAD_PARAM;
         const std::string_view text(map, n);
         if (text.starts_with("pmix") || text.starts_with(std::string_view("blob:\0", 6))) {
@@ -368,7 +382,7 @@ pmix_status_t put_call_elements(BufferWriter& w, const void* src, size_t n, pmix
     if (row == nullptr || row->size == 0) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     if (type != PMIX_REGEX) return put_elements<N>(w, type, src, n, kMaxValueDepth);
     for (size_t i = 0; i < n; ++i) {
-        WIREUP_RETURN_IF_ERROR(put_regex<N>(w, static_cast<const char* const*>(src)[i], 0));
+        WIREUP_RETURN_IF_ERROR(put_regex<N>(w, static_cast<const char* const*>(src)[i], std::nullopt));
     }
     return PMIX_SUCCESS;
 }

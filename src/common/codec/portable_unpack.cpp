@@ -291,7 +291,8 @@ pmix_status_t get_list(PortableReader& r, pmix_data_type_t type, uint64_t claime
     if (!r.ok() || !r.spend(count * row->size)) return r.status();
     if (pmix_status_t rc = create_array(type, count, out); rc != PMIX_SUCCESS) return rc;
     *n = count;
-    pmix_status_t rc = get_elements<N>(r, type, *out, count, depth);
+    const pmix_status_t rc = get_elements<N>(r, type, *out, count, depth);
+    if (rc != PMIX_SUCCESS) return rc;
     // Where an array of infos ends is said by its memory, not by its sender.
     for (size_t i = 0; type == PMIX_INFO && !r.keep_array_ends() && i < count; ++i) {
         auto& flags = static_cast<pmix_info_t*>(*out)[i].flags;
@@ -508,6 +509,10 @@ pmix_status_t unpack_values(pmix_data_buffer_t* buffer, void* dest, int32_t* n, 
     if (capacity < 0 || !view_buffer(*buffer, &view)) return PMIX_ERR_BAD_PARAM;
     if (capacity == 0) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
     PortableReader r(view.unread);
+    // The bytes may be another process's. An info takes 544 bytes for some ten of them.
+    constexpr size_t kPerByte = 64;
+    size_t budget = kMaxDecoded + kPerByte * view.unread.size();
+    r.set_budget(&budget);
     const bool described = !view.unread.empty() && view.unread[0] == PMIX_INT32;
     if (described) (void)r.byte();
     const uint64_t claimed = get_count<FlexibleIn>(r);

@@ -93,7 +93,10 @@ pmix_status_t decode_message(Bytes payload, M& message, size_t& memory) {
     size_t budget = most;
     r.set_budget(&budget);
     const pmix_status_t rc = codec::read_fields(r, message);
-    memory = payload.size() + (most - budget);
+    memory = payload.size();
+    // Well-formed perhaps, and too much.
+    if (budget == ByteReader::kOverspent) return PMIX_ERR_OUT_OF_RESOURCE;
+    memory += most - budget;
     return rc;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Comparison and sizes of values, from the field lists.
+#include <cmath>
+#include <type_traits>
+
 #include "common/base/opaque.h"
 #include "common/values/elements.h"
 #include "common/values/value.h"
@@ -10,8 +13,15 @@ namespace {
 // A level of nesting is a value and the array in it, and each counts; so whatever can be copied can be compared.
 constexpr unsigned kDepth = 2 * kMaxValueDepth + 2;
 
+// -1, 0, 1; kNoOrder where there is no telling.
+constexpr int kNoOrder = 2;
+constexpr int kOtherType = 3;
+
 template <class T>
 int order(T a, T b) noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : kNoOrder;
+    }
     return a < b ? -1 : (b < a ? 1 : 0);
 }
 
@@ -19,10 +29,6 @@ template <class T>
 int order_fields(const void* a, const void* b, size_t offset) noexcept {
     return order(load_field<T>(a, offset), load_field<T>(b, offset));
 }
-
-// -1, 0, 1; kNoOrder where there is no telling.
-constexpr int kNoOrder = 2;
-constexpr int kOtherType = 3;
 
 int compare_fields(const TypeRow& row, const void* a, const void* b, unsigned depth) noexcept;
 int compare_deep(const pmix_value_t& a, const pmix_value_t& b, unsigned depth) noexcept;

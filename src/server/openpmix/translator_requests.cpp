@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "server/openpmix/translator.h"
@@ -18,6 +19,12 @@ using common::FrameHeader;
 using common::InfoList;
 
 namespace {
+
+// Of what a client has put.
+void log_lost(const Peer& peer, const char* what, pmix_status_t status) {
+    WIREUP_LOG(server, warn, "%s:%u has put what cannot be kept, %s is lost: %s", peer.id().nspace.c_str(),
+               peer.id().rank, what, common::log_status(status));
+}
 
 void copy_to(InfoList& to, const common::Infos& from) {
     if (to.append_all(from.data(), from.size()) == PMIX_ERR_NOMEM) throw std::bad_alloc();
@@ -283,11 +290,10 @@ bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
     std::map<std::string, size_t, std::less<>> local, deleted;
     for (const theirs::Section& section : request.sections.sections) {
         theirs::SectionData data;
+        // Their PMIx_Commit has ended with success before this is read, so one value that cannot be taken costs that
+        // key alone, or where it cannot be read those behind it. Others' Gets of them end like those of any absent key.
         pmix_status_t rc = theirs::decode(section.values, traits_, &data);
-        if (rc != PMIX_SUCCESS) {
-            answer_status(tag, rc);
-            return true;
-        }
+        if (rc != PMIX_SUCCESS) log_lost(peer_, "the rest of its commit", rc);
         const bool deletes = dstore::deleted_scope(section.scope) != PMIX_SCOPE_UNDEF;
         for (theirs::KeyValue& pair : data.values.pairs) {
             if (deletes) {
@@ -303,8 +309,8 @@ bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
             common::ByteWriter w;
             rc = common::encode_value(w, pair.value.get());
             if (rc != PMIX_SUCCESS) {
-                answer_status(tag, rc);
-                return true;
+                log_lost(peer_, pair.key.c_str(), rc);
+                continue;
             }
             const auto same = section.scope == PMIX_REMOTE ? local.find(pair.key) : local.end();
             if (same != local.end() && std::ranges::equal(puts[same->second].value, w.view())) {

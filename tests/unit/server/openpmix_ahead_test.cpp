@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client of OpenPMIx's protocol is sent of the processes that it will ask about next.
+// What a client of OpenPMIx's protocol is sent of others' data, of the processes that it will ask about next too.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -131,6 +131,22 @@ TEST_F(OpenPmixAheadTest, LargeData_IsLeftToItsOwnGet) {
     EXPECT_EQ((Brought{{0, 0}}), brought(0, "key"));
     EXPECT_EQ((Brought{{1, 10}, {2, 20}}), brought(1, "key"));
     EXPECT_EQ((Brought{{3, 30}}), brought(3, "key"));
+}
+
+// Its PMIx_Commit has ended with success: what can be read of it is there, and nobody waits for the rest.
+TEST_F(OpenPmixAheadTest, CommitThatCannotBeReadToItsEnd_KeepsWhatCanBe) {
+    std::vector<uint8_t> values;
+    openpmix::SectionData data;
+    data.values.pairs.push_back({"first", Value::u32(1)});
+    data.values.pairs.push_back({"second", Value::u32(2)});
+    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, clients_[0].traits, &values));
+    values.push_back(0xff);
+    openpmix::CommitRequest commit;
+    commit.sections.sections = {{PMIX_LOCAL, values}, {PMIX_REMOTE, values}};
+    EXPECT_EQ(PMIX_SUCCESS, clients_[0].status_of(commit));
+    EXPECT_EQ((Brought{{0, 1}}), brought(0, "first"));
+    EXPECT_EQ((Brought{{0, 2}}), brought(0, "second"));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reader().ask<openpmix::GetReply>(get_of("job", 0, "third")).status.value);
 }
 
 }  // namespace openpmix_ahead_test

@@ -364,6 +364,26 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     EXPECT_EQ("n0,n1", message.nodes);
 }
 
+// What would take too much memory once it is read is told from what is malformed: the dispatcher refuses the one, and
+// ends the connection of the other.
+TEST(ServerUpcallsTest, RequestThatIsTooLarge_IsNotMalformed) {
+    for (const size_t n : {size_t{500'000}, size_t{10}}) {
+        std::vector<pmix_proc_t> procs(n, ProcId("job", 0).to_c());
+        pmix_data_array_t array{PMIX_PROC, n, procs.data()};
+        InfoList list;
+        ASSERT_EQ(PMIX_SUCCESS, list.append("large", &array, PMIX_DATA_ARRAY));
+        common::JobControlRequest request, back;
+        request.directives = std::move(list);
+        auto bytes = common::message_bytes(request);
+        ASSERT_TRUE(bytes.ok());
+        EXPECT_EQ(n == 10 ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE, common::decode_message(*bytes, back)) << n;
+        bytes->pop_back();
+        if (n == 10) {
+            EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, common::decode_message(*bytes, back));
+        }
+    }
+}
+
 // A request that asks the host for more and fails has registered nothing.
 TEST(ServerUpcallsTest, CleanupOfAFailedRequestIsWithdrawn) {
     UpcallsSetting s;
