@@ -195,7 +195,7 @@ TEST(Portable, CountsAreHeldAgainstTheBytesLeft) {
     EXPECT_EQ(unpack_hostile({2, 3, 'a', 0}, PMIX_STRING, 1), PMIX_ERR_UNPACK_FAILURE);
     EXPECT_EQ(unpack_hostile({2, 4, 'a', 'b'}, PMIX_STRING, 1), PMIX_ERR_UNPACK_FAILURE);
     // More pointers than anybody sends in the one byte that they take.
-    EXPECT_EQ(unpack_hostile({2, PMIX_POINTER, 0xff, 0xff, 0x03, 1}, PMIX_DATA_ARRAY, 1),
+    EXPECT_EQ(unpack_hostile({2, PMIX_POINTER, 0xff, 0xff, 0x7f, 1}, PMIX_DATA_ARRAY, 1),
               PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
     // Numbers that do not fit, types that are none, a namespace too long.
     EXPECT_EQ(unpack_hostile({2, 0x80, 0x80, 0x04}, PMIX_UINT16, 1), PMIX_ERR_UNPACK_FAILURE);
