@@ -133,12 +133,14 @@ enum class Mine : uint8_t {
 // A caller that does not know whose key it is may have put it itself.
 Mine find_mine(const Sources& from, const GetRequest& request, const Key& key, Hit& hit) noexcept {
     const bool anyones = request.rank == PMIX_RANK_UNDEF && request.own_nspace && !key.reserved();
-    const common::Rank rank = anyones ? from.self.rank : request.rank;
+    common::Rank rank = anyones ? from.self.rank : request.rank;
     if (!from.others_in_mine && (!request.own_nspace || rank != from.self.rank)) return Mine::none;
     if (request.realm != Realm::natural && request.realm != Realm::proc && request.realm != Realm::job)
         return Mine::none;
     const auto nspace = request.own_nspace ? from.own_nspace : from.mine.nspace(request.nspace);
     if (nspace == dstore::PrivateStore::kNone) return Mine::none;
+    // Stored for no rank in particular.
+    if (anyones && from.others_in_mine && from.mine.find(nspace, request.rank, key)) rank = request.rank;
     auto lookup = from.mine.find(nspace, rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {
         // Job data that this process stored itself.

@@ -236,6 +236,8 @@ TEST_F(LookupTest, KeyOfAnyRank_IsFoundWhereTheCallerHasPutIt) {
     store(self.rank, "remote", "mine", PMIX_REMOTE);
     EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "inside")), "mine");
     EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "remote")), "mine");
+    store(PMIX_RANK_UNDEF, "for.any", "mine");
+    EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "for.any")), "mine");
     EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "rare")), "from-3");
     mine.remove(own_nspace, self.rank, dstore::Key("rare"), PMIX_GLOBAL);
     EXPECT_EQ(text(request(PMIX_RANK_UNDEF, "rare")), "from-3") << "another process has one";
