@@ -11,8 +11,28 @@ constexpr unsigned kDepth = 2 * common::kMaxValueDepth + 2;
 
 bool elements(const Traits& traits, const void* src, size_t n, pmix_data_type_t type, unsigned depth) noexcept;
 
+// Every release writes and reads values of these types and fails to keep one: 4.2 and earlier crash over the first
+// three. In arrays they are ordinary.
+bool is_kept(pmix_data_type_t type) noexcept {
+    switch (type) {
+        case PMIX_INFO:
+        case PMIX_APP:
+        case PMIX_PDATA:
+        case PMIX_VALUE:
+        case PMIX_KVAL:
+        case PMIX_COMMAND:
+        case PMIX_INFO_DIRECTIVES:
+        case PMIX_DATA_TYPE:
+        case PMIX_QUERY:
+        case PMIX_IOF_CHANNEL:
+            return false;
+        default:
+            return true;
+    }
+}
+
 bool value(const Traits& traits, const pmix_value_t& v, unsigned depth) noexcept {
-    if (!traits.knows(v.type)) return false;
+    if (!traits.knows(v.type) || !is_kept(v.type)) return false;
     if (v.type != PMIX_DATA_ARRAY) return true;
     return elements(traits, v.data.darray, 1, PMIX_DATA_ARRAY, depth);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a release can read values, what they hold included: in an array or an info may be a value of a data type that
-// it has no name for, and its reading of the whole message ends there. Such a message is not encoded
-// (PMIX_ERR_NOT_SUPPORTED).
+// Whether a release can read and keep values, what they hold included: in an array or an info may be a value of a data
+// type that it has no name for, and its reading of the whole message ends there, or of one that it cannot copy. Such a
+// message is not encoded (PMIX_ERR_NOT_SUPPORTED).
 //
 // Pure, any thread, allocates nothing. What can go wrong: nothing; values nested deeper than kMaxValueDepth are not
 // readable.

@@ -28,7 +28,8 @@ Variables variables_for_all(const ServerOptions& options, bool openpmix) {
     Variables v;
     v.emplace_back("PMIX_HOSTNAME", options.hostname);
     v.emplace_back("PMIX_VERSION", common::kRelease);
-    v.emplace_back("PMIX_SECURITY_MODE", "native");
+    // The kernel names the user of a connection whichever module its process uses, and some are told to use "none".
+    v.emplace_back("PMIX_SECURITY_MODE", openpmix ? "native,none" : "native");
     // Its clients keep what they are told themselves, and look for no segments of their server's.
     if (openpmix) v.emplace_back("PMIX_GDS_MODULE", "hash");
     if (openpmix) v.emplace_back("PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC");

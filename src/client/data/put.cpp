@@ -54,6 +54,9 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
         store.put(nspace, rank, dstore::Key(key), scope, {head, sizeof head}, {bytes, n});
         return PMIX_SUCCESS;
     }
+    // Such a server would refuse the commit, with all that is in it.
+    if (scope != PMIX_INTERNAL && session.server_has_more() && !session.server_takes(value)) [[unlikely]]
+        return PMIX_ERR_NOT_SUPPORTED;
     common::ByteWriter encoded(96);
     WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, value));
     if (!can_be_sent(key, scope, encoded.size())) return PMIX_ERR_BAD_PARAM;

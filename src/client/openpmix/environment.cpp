@@ -29,6 +29,15 @@ constexpr Name kNames[] = {{"PMIX_SERVER_URI61", "v61", "6.1.0"},
                            {"PMIX_SERVER_URI41", "v41", "4.1.0"},
                            {"PMIX_SERVER_URI4", "v4", "4.0.0"}};
 
+// Where a server and its processes are told to speak some encodings only, its variables are those of all.
+bool may_speak(std::string_view encodings, std::string_view name) noexcept {
+    if (encodings.empty()) return true;
+    const bool others = encodings.front() == '^';
+    for (const std::string_view listed : common::CommaList(encodings.substr(others ? 1 : 0)))
+        if (listed == name) return !others;
+    return others;
+}
+
 std::string_view variable(transport::EnvironmentReader read, const char* name) {
     const char* text = read(name);
     if (text == nullptr) return {};
@@ -60,12 +69,16 @@ std::string choose_store(std::string_view list, const openpmix::Traits& traits) 
 Result<OpenPmixEnvironment> read_openpmix_server(transport::EnvironmentReader read) {
     const Name* found = nullptr;
     std::string_view uri;
+    const std::string_view encodings = variable(read, "PMIX_MCA_bfrops");
     for (const Name& name : kNames) {
-        uri = variable(read, name.variable);
+        const std::string_view here = variable(read, name.variable);
+        if (here.empty()) continue;
+        uri = here;
         found = &name;
-        if (!uri.empty()) break;
+        if (may_speak(encodings, name.encoding)) break;
     }
     if (uri.empty()) return PMIX_ERR_NOT_FOUND;
+    if (!may_speak(encodings, found->encoding)) return PMIX_ERR_NOT_SUPPORTED;
     OpenPmixEnvironment out;
     auto address = parse_openpmix_address(uri);
     if (!address) return address.status();

@@ -6,6 +6,7 @@
 //   PMIX_VERSION                       the server's release
 //   PMIX_SECURITY_MODE                 names of modules, the best first
 //   PMIX_GDS_MODULE                    names of modules of data, the best first
+//   PMIX_MCA_bfrops                    encodings that may be used, or behind ^ those that may not
 //   PMIX_BFROP_BUFFER_TYPE             whether messages carry the types of what they hold
 //
 // Asked only where the environment has no server of this library's own (transport/rendezvous/rendezvous.h). The name
@@ -13,8 +14,8 @@
 // its server only.
 //
 // Pure, any thread. What can go wrong: PMIX_ERR_NOT_FOUND no namespace, or no address under any of the names above;
-// PMIX_ERR_BAD_PARAM something is not in its form; PMIX_ERR_NOT_SUPPORTED an address that is not IPv4's, or a server
-// that wants another proof of the user than the kernel's.
+// PMIX_ERR_BAD_PARAM something is not in its form; PMIX_ERR_NOT_SUPPORTED an address that is not IPv4's, a server
+// that wants another proof of the user than the kernel's, or one that may use none of this library's encodings.
 #pragma once
 
 #include <string>

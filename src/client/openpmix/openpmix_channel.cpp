@@ -89,7 +89,7 @@ void OpenPmixChannel::Outbox::release_waiters() noexcept {
 common::Result<std::unique_ptr<OpenPmixChannel>> OpenPmixChannel::open(
     transport::EventLoop& loop, transport::Descriptor socket, std::unique_ptr<Shadow> shadow, common::ProcId self,
     const openpmix::Traits& traits, transport::ConnectionHandler& sink, size_t max_queued) {
-    std::unique_ptr<OpenPmixChannel> channel(new OpenPmixChannel(loop, sink, max_queued, shadow->freshness()));
+    std::unique_ptr<OpenPmixChannel> channel(new OpenPmixChannel(loop, sink, traits, max_queued, shadow->freshness()));
     channel->translator_ = std::make_unique<OpenPmixTranslator>(static_cast<OpenPmixExchange::Ends&>(*channel),
                                                                 std::move(shadow), std::move(self), traits);
     openpmix::StreamOptions how;

@@ -24,6 +24,7 @@
 #include "client/session/channel.h"
 #include "common/base/mutex.h"
 #include "openpmix/stream.h"
+#include "openpmix/tellable.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client {
@@ -48,6 +49,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
     bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept override {
         return freshness_->may_be_old(nspace, rank);
     }
+    bool takes(const pmix_value_t& value) const override { return openpmix::is_tellable(traits_, value); }
     // Servers of 5.0 keep a tool's output request until its finalize has come. Where the process ends first, the record
     // of the tool goes with the process, and they use it once more.
     bool awaits_finalize() const noexcept override { return true; }
@@ -98,9 +100,13 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
         size_t in_stream_ GUARDED_BY(mutex_) = 0;  // as it was last seen
         std::vector<transport::Waiter*> waiters_ GUARDED_BY(mutex_);
     };
-    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, size_t max_queued,
-                    std::shared_ptr<const Freshness> freshness)
-        : loop_(loop), sink_(sink), outbox_(std::make_shared<Outbox>(max_queued)), freshness_(std::move(freshness)) {}
+    OpenPmixChannel(transport::EventLoop& loop, transport::ConnectionHandler& sink, const openpmix::Traits& traits,
+                    size_t max_queued, std::shared_ptr<const Freshness> freshness)
+        : loop_(loop),
+          sink_(sink),
+          traits_(traits),
+          outbox_(std::make_shared<Outbox>(max_queued)),
+          freshness_(std::move(freshness)) {}
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload, transport::Waiter* waiter,
                        transport::Deadline deadline);
     // The frames up to that number, while the stream has room.
@@ -122,6 +128,7 @@ class OpenPmixChannel final : public Channel, private openpmix::StreamHandler, p
 
     transport::EventLoop& loop_;
     transport::ConnectionHandler& sink_;
+    const openpmix::Traits traits_;
     const std::shared_ptr<Outbox> outbox_;
     const std::shared_ptr<const Freshness> freshness_;
     std::shared_ptr<openpmix::Stream> stream_;

@@ -250,10 +250,14 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
         for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE})
             if (rc == PMIX_SUCCESS && (meant == scope || meant == PMIX_GLOBAL))
                 rc = parts.add(deletes ? dstore::deletion_for(scope) : scope, call);
-        if (rc != PMIX_SUCCESS) return refuse(rc);
+        if (rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERR_NOMEM) return refuse(rc);
+        // PMIx_Put has refused what this server cannot be told; here it was put before this was the server.
+        if (rc != PMIX_SUCCESS)
+            WIREUP_LOG(client, error, "%s is left out of a commit: %s", std::string(entry.key).c_str(),
+                       common::log_status(rc));
     }
     // Their servers are not told of a commit without data.
-    if (ours.entries.empty()) {
+    if (parts.messages().front().size == 0) {
         if (header.kind == FrameKind::request) exchange_.reply(header, PMIX_SUCCESS, common::CommitReply{});
         return;
     }

@@ -86,6 +86,12 @@ class Channel {
         return false;
     }
 
+    // Can the server be told such a value? Any thread.
+    virtual bool takes(const pmix_value_t& value) const {
+        (void)value;
+        return true;
+    }
+
     // An event is being delivered, with its server's number for it and the handler that it is replayed for. Loop.
     virtual void note_event(uint64_t number, uint64_t replay_for) { (void)number, (void)replay_for; }
     // Has the server that sends the event which is being delivered been asked for it by this handler? Loop.

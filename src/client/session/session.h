@@ -118,6 +118,7 @@ class Session final : public transport::ConnectionHandler {
     OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
+    bool server_takes(const pmix_value_t& value) const { return channel_ == nullptr || channel_->takes(value); }
     // See Channel. Loop.
     void note_event(uint64_t number, uint64_t replay_for) {
         if (channel_ != nullptr) channel_->note_event(number, replay_for);

@@ -10,6 +10,7 @@
 #include "dstore/qualified.h"
 #include "openpmix/known_keys.h"
 #include "openpmix/known_types.h"
+#include "openpmix/tellable.h"
 
 namespace pmix::server {
 
@@ -90,7 +91,8 @@ void append(InfoList& infos, std::string_view key, Value&& value) {
 pmix_status_t append_all(InfoList& infos, const dstore::Reader& reader, Owner owner, const Traits& traits) {
     const pmix_status_t rc = reader.for_each(owner, [&](std::string_view key, const Found& found) {
         if (infos.find(key) != nullptr) return;
-        if (auto value = readable(key, found.bytes(), traits); value.ok()) append(infos, key, std::move(value).value());
+        auto value = readable(key, found.bytes(), traits);
+        if (value.ok() && openpmix::is_tellable(traits, value->get())) append(infos, key, std::move(value).value());
     });
     return rc == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : rc;
 }
@@ -152,7 +154,8 @@ pmix_status_t write_rank(Writer& out, const dstore::Reader& reader, Rank rank, c
     data.rank.value = rank;
     pmix_status_t rc = reader.for_each(Owner::proc(rank), [&](std::string_view key, const Found& found) {
         if (found.scope() != PMIX_SCOPE_UNDEF || key == PMIX_RANK || !openpmix::is_known_key(traits, key)) return;
-        if (auto value = readable(key, found.bytes(), traits); value.ok())
+        auto value = readable(key, found.bytes(), traits);
+        if (value.ok() && openpmix::is_tellable(traits, value->get()))
             data.values.pairs.push_back({std::string(key), std::move(value).value()});
     });
     if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/log.h"
+#include "openpmix/tellable.h"
 #include "server/openpmix/translator.h"
 
 namespace pmix::server {
@@ -45,7 +46,11 @@ void OpenPmixTranslator::pass_own(common::Command command, const Ours& request) 
 template <class Theirs>
 void OpenPmixTranslator::answer(uint32_t tag, const Theirs& reply) {
     std::vector<uint8_t> message;
-    const pmix_status_t rc = openpmix::encode(reply, traits_, &message);
+    pmix_status_t rc = openpmix::encode(reply, traits_, &message);
+    // One value that this client cannot be told costs that value.
+    if constexpr (requires { openpmix::tellable_part(reply, traits_); }) {
+        if (rc != PMIX_SUCCESS) rc = openpmix::encode(openpmix::tellable_part(reply, traits_), traits_, &message);
+    }
     const bool too_large = traits_.most_payload != 0 && message.size() > traits_.most_payload;
     if (rc == PMIX_SUCCESS && !too_large) return ends_.send_message(tag, message);
     if (tag < openpmix::kFirstRequestTag) return;  // a message that nobody asked for is left out

@@ -73,6 +73,20 @@ TEST_F(Environment, Read_SeveralAddresses_TakesTheBestEncoding) {
     EXPECT_EQ((theirs::Version{6, 1, 0}), read()->traits.version) << "by the name of the variable";
 }
 
+TEST_F(Environment, Read_SomeEncodingsOnly_TakesTheBestOfThese) {
+    g_variables["PMIX_SERVER_URI4"] = "other.0;tcp4://127.0.0.1:4";
+    g_variables["PMIX_MCA_bfrops"] = "v4";
+    EXPECT_EQ("v4", read()->encoding);
+    g_variables["PMIX_MCA_bfrops"] = "v3,v41,v4";
+    EXPECT_EQ("v41", read()->encoding);
+    g_variables["PMIX_MCA_bfrops"] = "^v41,v51";
+    EXPECT_EQ("v4", read()->encoding);
+    g_variables["PMIX_MCA_bfrops"] = "v20";
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read().status());
+    g_variables["PMIX_MCA_bfrops"] = "";
+    EXPECT_EQ("v41", read()->encoding);
+}
+
 TEST_F(Environment, Read_DescribedBuffers_AreDescribed) {
     g_variables["PMIX_BFROP_BUFFER_TYPE"] = "PMIX_BFROP_BUFFER_FULLY_DESC";
     EXPECT_EQ(theirs::kFullyDescribed, read()->buffer_kind);

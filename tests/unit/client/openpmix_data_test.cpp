@@ -471,12 +471,18 @@ TEST_P(OpenPmixCommit, Deletion_OfAnother_IsNotFoundHere) {
     EXPECT_EQ(12u, value.get().data.uint32);
 }
 
-// The message is not sent, so the connection goes on.
+// Nothing else is lost by it: what is put beside it is committed.
 TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     const bool has_all = server_->traits.knows(PMIX_NODE_PID);
-    std::atomic<int> commits{0};
-    server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes) {
-        ++commits;
+    std::vector<std::string> committed;
+    server_->on(theirs::Command::commit, [&](uint32_t tag, common::Bytes payload) {
+        theirs::CommitRequest request;
+        EXPECT_EQ(PMIX_SUCCESS, theirs::decode(payload, server_->traits, &request));
+        for (const theirs::Section& section : request.sections.sections) {
+            theirs::SectionData data;
+            EXPECT_EQ(PMIX_SUCCESS, theirs::decode(section.values, server_->traits, &data));
+            for (const theirs::KeyValue& pair : data.values.pairs) committed.push_back(pair.key);
+        }
         server_->send_status(tag, PMIX_SUCCESS);
     });
     init();
@@ -491,11 +497,20 @@ TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     if (!has_all) {
         EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
     }
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &info.value));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit()) << "nobody waits for the answer";
-    EXPECT_EQ(has_all ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(has_all ? 1 : 0, commits);
+    const pmix_status_t expected = has_all ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+    ASSERT_EQ(expected, PMIx_Put(PMIX_REMOTE, "key", &info.value));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_INTERNAL, "mine", &info.value)) << "which no server is told";
+    // No release keeps an info by itself, nor a proc that is none.
+    pmix_value_t odd{};
+    odd.type = PMIX_INFO;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "info", &odd));
+    odd.type = PMIX_PROC;
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "proc", &odd));
+    const Value good = Value::u32(7);
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_REMOTE, "good", const_cast<pmix_value_t*>(&good.get())));
+    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(has_all ? (std::vector<std::string>{"key", "good"}) : std::vector<std::string>{"good"}, committed);
 }
 
 // ---- services ----

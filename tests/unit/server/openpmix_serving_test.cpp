@@ -86,6 +86,7 @@ TEST_F(OpenPmixServingTest, Environment_DescribesTheServerInTheirForm) {
         EXPECT_EQ(uri_, child.get(name)) << name;
     EXPECT_EQ(0u, uri_.find("here.3;tcp4://127.0.0.1:"));
     EXPECT_EQ("hash", child.get("PMIX_GDS_MODULE"));
+    EXPECT_EQ("native,none", child.get("PMIX_SECURITY_MODE"));
     EXPECT_EQ("PMIX_BFROP_BUFFER_NON_DESC", child.get("PMIX_BFROP_BUFFER_TYPE"));
     // Our own clients find the other address.
     EXPECT_NE(std::string::npos, child.get("PMIX_SERVER_URI_WIREUP").find("wireup:@"));
@@ -247,6 +248,23 @@ TEST_F(OpenPmixServingTest, Event_OfOneClient_ReachesTheOtherUntilItDeregisters)
     ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
     ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 2));
     EXPECT_TRUE(one_->is_silent(100));
+}
+
+TEST_F(OpenPmixServingTest, Event_WithAValueThatCannotBeTold_IsSentWithoutIt) {
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3001};
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    InfoList infos;
+    infos.append_flag("fine", true);
+    infos.append_flag("odd", true);
+    infos[1].value.type = PMIX_PROC;
+    infos[1].value.data.proc = nullptr;
+    ASSERT_EQ(PMIX_SUCCESS,
+              PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, infos.c_array(), infos.size(), nullptr, nullptr));
+    const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
+    const common::InfoView told(event.infos.infos.data(), event.infos.infos.size());
+    EXPECT_TRUE(told.has("fine"));
+    EXPECT_FALSE(told.has("odd"));
 }
 
 TEST_F(OpenPmixServingTest, Event_BeforeTheRegistration_FollowsItsAnswerOnce) {
