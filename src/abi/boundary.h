@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "client/state/read_guard.h"
 #include "common/base/log.h"
 #include "runtime/library.h"
 #include "transport/waiter.h"
@@ -29,9 +30,11 @@ inline pmix_status_t guarded(F&& run) noexcept {
 }
 
 // For calls that usually neither wait nor enter the kernel (Get, Put), without boundary()'s cost. Where such a call has
-// to wait, it goes through boundary(). The caller prevents a last finalize in another thread at the same moment.
+// to wait, it goes through boundary(). It is a reader of the library, for which the last finalize waits as for the
+// readers of a segment.
 template <class F>
 inline pmix_status_t boundary_fast(F&& run) noexcept {
+    const client::Reading reading;
     Library* library = Library::current();
     if (library == nullptr) [[unlikely]]
         return PMIX_ERR_INIT;

@@ -250,6 +250,20 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     return g->init_status;
 }
 
+// Calls that are not counted (boundary_fast) and have found the library before it was taken away. They do not wait, so
+// the limit is for a thread that does not run any more.
+static void wait_for_fast_calls() {
+    constexpr int kSeconds = 10;
+    client::GracePeriod left;
+    left.begin();
+    if (!left.possible()) return;
+    const auto limit = transport::Deadline::in_ms(kSeconds * 1000);
+    while (!left.over() && !limit.passed()) {
+        const timespec pause{0, 100'000};
+        ::nanosleep(&pause, nullptr);
+    }
+}
+
 pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
     Globals* g = g_globals.load(std::memory_order_acquire);
@@ -321,6 +335,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         }
     }
     for (uint32_t n; (n = g->inside.load(std::memory_order_seq_cst)) != 0;) g->inside.wait(n);
+    wait_for_fast_calls();
     loop.stop();
     g->leaving.store(false, std::memory_order_seq_cst);
     g_last.store(nullptr);

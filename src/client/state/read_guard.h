@@ -70,6 +70,8 @@ class GracePeriod {
     void begin();
     // Has everybody left who was inside then?
     bool over() noexcept;
+    // False: over() will never be true.
+    bool possible() const noexcept { return possible_; }
 
   private:
     bool possible_ = false;
