@@ -281,6 +281,11 @@ void Get::modex_request(const ProcId& proc, Respond from_host) {
     Respond respond(Promised{std::move(from_host)});
     WIREUP_LOG(host, debug, "the host asks for a direct modex of %s:%u", proc.nspace.c_str(), proc.rank);
     Nspace* nspace = registry_.find(proc.nspace);
+    const bool described = nspace != nullptr && nspace->data != nullptr;
+    const bool may_be_described = common::is_real_rank(proc.rank) || proc.rank == PMIX_RANK_WILDCARD;
+    if (!described && may_be_described && !(nspace != nullptr && nspace->is_local(proc.rank)) &&
+        early_.hold(proc, respond))
+        return;
     if (nspace != nullptr && proc.rank == PMIX_RANK_WILDCARD) {
         auto job = describe_job(*nspace);
         if (job.ok()) append_owner(*nspace, *job);
@@ -351,6 +356,7 @@ void Get::namespace_described(Nspace& nspace) {
     end_anyone(nspace);
     answer_noted();
     answer_pulls(nspace);
+    for (EarlyModex::Held& held : early_.take(nspace.name)) modex_request(held.proc, std::move(held.respond));
 }
 
 void Get::member_gone(Nspace& nspace, MemberId member) {
@@ -373,6 +379,7 @@ void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
 }
 
 void Get::namespace_gone(Nspace& nspace) {
+    early_.ended(nspace.name);
     std::list<Question> over;
     for (auto it = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
          it != pending_.end() && nspace_number_of(it->first.member) == nspace.number;)
@@ -416,10 +423,11 @@ void Get::stop(pmix_status_t status) {
     pending_.clear();
     pulls_.clear();
     for (Question& q : over) answer(q, status);
+    for (EarlyModex::Held& held : early_.take_all()) tell_host(std::move(held.respond), status, {});
 }
 
 size_t Get::waiting() const noexcept {
-    size_t n = 0;
+    size_t n = early_.size();
     for (const auto& [what, questions] : pending_) n += questions.size();
     for (const auto& [at, p] : pulls_) n += p.questions.size();
     return n;
@@ -448,6 +456,13 @@ void Get::report(ReportRows& rows) const {
         for (const Question& q : questions) add(q, registry_.proc_of(what.member), false);
     for (const auto& [at, pulled] : pulls_)
         for (const Question& q : pulled.questions) add(q, at.proc, true);
+    for (const EarlyModex::Held& held : early_.held()) {
+        RequestReport row;
+        row.operation = "modex";
+        row.target = held.proc;
+        row.began_ms = held.began_ms;
+        rows.requests.push_back(std::move(row));
+    }
 }
 
 }  // namespace pmix::server

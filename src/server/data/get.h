@@ -38,6 +38,7 @@
 #include "server/base/reply.h"
 #include "server/base/report_rows.h"
 #include "server/base/scheduler.h"
+#include "server/data/early_modex.h"
 #include "server/host/host.h"
 #include "server/namespaces/deletions.h"
 #include "server/namespaces/job_info.h"
@@ -55,7 +56,7 @@ inline constexpr int64_t kMoreMs = 100;
 class Get final : public LifecycleObserver {
   public:
     // The answer to a host's direct modex: the bytes are valid while it runs.
-    using Respond = common::Callback<void(pmix_status_t, common::Bytes)>;
+    using Respond = EarlyModex::Respond;
 
     Get(const LifecycleObservers& observers, Scheduler& scheduler, Host& host, Registry& registry,
         const Segments& segments, const Deletions& deletions)
@@ -64,14 +65,15 @@ class Get final : public LifecycleObserver {
           host_(host),
           registry_(registry),
           segments_(segments),
-          deletions_(deletions) {}
+          deletions_(deletions),
+          early_(scheduler, [this](Respond respond) { tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {}); }) {}
     Get(const Get&) = delete;
     Get& operator=(const Get&) = delete;
 
     void request(Peer& peer, common::GetRequest& request, Reply reply);
 
     // PMIx_server_dmodex_request: what a local process has posted for other nodes, once it has; of PMIX_RANK_WILDCARD,
-    // what the host registered for the job.
+    // what the host registered for the job. Of a job that is not registered yet, then (early_modex.h).
     void modex_request(const common::ProcId& proc, Respond respond);
 
     // Called after a commit of the rank.
@@ -96,6 +98,8 @@ class Get final : public LifecycleObserver {
 
     // How long a host's direct modex waits for the first commit. For tests.
     void set_modex_hold(int64_t ms) noexcept { modex_hold_ms_ = ms; }
+    // And for the registration of the job.
+    void set_early_modex(int64_t ms) noexcept { early_.set_limit(ms); }
 
     // How many pending requests were looked at for what was committed, for what other nodes have sent and for the end
     // of a peer, and of PMIX_RANK_UNDEF also for what the host has registered. For tests.
@@ -315,6 +319,7 @@ class Get final : public LifecycleObserver {
     std::set<std::pair<common::ProcId, std::string>> noted_pulls_;
     Lanes lanes_;  // outlive the upcalls
     Pulls pulls_;
+    EarlyModex early_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;
     int64_t modex_hold_ms_ = kModexHoldMs;

@@ -16,7 +16,15 @@ bool all_of_nspace(const std::vector<ProcId>& procs, std::string_view name) {
     return std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) { return p.nspace == name; });
 }
 
+// The news of a process set whose members are all of that job's.
+bool is_of_set(const Event& event, std::string_view name) {
+    if (event.code != PMIX_PROCESS_SET_DEFINE && event.code != PMIX_PROCESS_SET_DELETE) return false;
+    return !event.jobs.empty() &&
+           std::all_of(event.jobs.begin(), event.jobs.end(), [&](const std::string& job) { return job == name; });
+}
+
 bool only_for(const Event& event, std::string_view name, std::string_view server_nspace) {
+    if (is_of_set(event, name)) return true;
     if (event.range == PMIX_RANGE_CUSTOM) return all_of_nspace(event.targets, name);
     if (event.range != PMIX_RANGE_NAMESPACE || !all_of_nspace(event.affected, name)) return false;
     if (event.source.nspace == name) return true;

@@ -195,10 +195,21 @@ void LaunchEnv::publish(Published& table, std::unique_ptr<Table> next) {
     if (inside_.load() == 0) retired_.clear();
 }
 
-void LaunchEnv::set(const ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
-                    std::shared_ptr<const Edits> edits, Edits own_edits) {
-    insert(ranks_, std::make_shared<Block>(
-                       Block{proc, std::move(shared), std::move(own), std::move(edits), std::move(own_edits)}));
+void LaunchEnv::set_all(std::vector<Block> blocks) {
+    const Table* now = ranks_.load(std::memory_order_relaxed);
+    const size_t used = now == nullptr ? 0 : now->used.load(std::memory_order_relaxed);
+    const size_t most = used + blocks.size();
+    if (blocks.empty()) return;
+    auto next = std::make_unique<Table>(std::max<size_t>(16, most + most / 2));
+    size_t from = 0, to = 0;
+    for (Block& block : blocks) {
+        while (from < used && now->slots[from]->proc < block.proc) next->slots[to++] = now->slots[from++];
+        if (from < used && now->slots[from]->proc == block.proc) ++from;
+        next->slots[to++] = std::make_shared<Block>(std::move(block));
+    }
+    while (from < used) next->slots[to++] = now->slots[from++];
+    next->used.store(to, std::memory_order_relaxed);
+    publish(ranks_, std::move(next));
 }
 
 void LaunchEnv::set_for_unregistered(std::string_view nspace, std::shared_ptr<const Edits> edits) {

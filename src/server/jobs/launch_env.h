@@ -53,10 +53,18 @@ class LaunchEnv {
     static std::shared_ptr<const Edits> read_edits(common::InfoView infos);
     static pmix_status_t apply_edits(const Edits& edits, char*** env);
 
-    // shared: what every child gets; own: this one's, over the shared; edits: before both, its job's and then its own.
-    // Either pointer may be null.
-    void set(const common::ProcId& proc, std::shared_ptr<const Variables> shared, Variables own,
-             std::shared_ptr<const Edits> edits, Edits own_edits = {});
+    // What one process gets. shared: what every child does; own: this one's, over the shared; edits: before both, its
+    // job's and then its own. Either pointer may be null.
+    struct Block {
+        common::ProcId proc;
+        std::shared_ptr<const Variables> shared;
+        Variables own;
+        std::shared_ptr<const Edits> edits;
+        Edits own_edits;
+    };
+    void set(Block block) { insert(ranks_, std::make_shared<Block>(std::move(block))); }
+    // Those of many processes, in the order of these, at the cost of one change.
+    void set_all(std::vector<Block> blocks);
     void remove(const common::ProcId& proc);
     void remove(std::string_view nspace);
     // What a child gets whose rank is not registered. Once, before anybody can call apply().
@@ -72,13 +80,6 @@ class LaunchEnv {
     static void set_current(const LaunchEnv* launch_env) noexcept;
 
   private:
-    struct Block {
-        common::ProcId proc;
-        std::shared_ptr<const Variables> shared;
-        Variables own;
-        std::shared_ptr<const Edits> edits;
-        Edits own_edits;
-    };
     // By proc. The slots below `used` are readers' too and do not change.
     struct Table {
         explicit Table(size_t n) : capacity(n), slots(n) {}

@@ -172,6 +172,12 @@ pmix_status_t ProcessSets::namespace_here(Nspace& nspace) {
     return publish(nspace, ranks);
 }
 
+void ProcessSets::namespace_gone(std::string_view nspace) noexcept {
+    std::erase_if(registry_.process_sets(), [&](const ProcessSet& set) {
+        return set.by_nspace.size() == 1 && set.by_nspace.begin()->first == nspace;
+    });
+}
+
 pmix_status_t ProcessSets::define(std::string_view name, std::vector<ProcId> members) {
     auto& sets = registry_.process_sets();
     if (std::any_of(sets.begin(), sets.end(), [&](const ProcessSet& s) { return s.name == name; }))

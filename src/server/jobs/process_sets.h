@@ -29,6 +29,9 @@ class ProcessSets {
     pmix_status_t remove(std::string_view name);
     // The data of a namespace is there now: sets may have been defined before.
     pmix_status_t namespace_here(Nspace& nspace);
+    // The job ends, and with it the sets that have no member of another. They are not announced: who could use them has
+    // gone.
+    void namespace_gone(std::string_view nspace) noexcept;
 
   private:
     void announce(pmix_status_t code, const ProcessSet& set);

@@ -170,19 +170,21 @@ void Registration::deregister_nspace(std::string_view given) {
     observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(name, PMIX_RANK_WILDCARD));
     observers_.notify(&LifecycleObserver::namespace_gone, *nspace);
     launch_env_.remove(name);
+    sets_.namespace_gone(name);
     registry_.remove(name);
     observers_.notify(&LifecycleObserver::members_changed, name);
 }
 
-void Registration::set_environment(const Nspace& nspace, const Client& client,
-                                   const std::shared_ptr<const LaunchEnv::Edits>& edits) {
+LaunchEnv::Block Registration::environment_of(const Nspace& nspace, const Client& client,
+                                              std::shared_ptr<const LaunchEnv::Edits> edits) {
     ProcId proc(nspace.name, client.rank);
     Variables own = transport::client_variables(proc, client.token);
     if (is_open_mpi(nspace)) {
         Variables theirs = open_mpi_variables(nspace, client.rank);
         own.insert(own.end(), std::make_move_iterator(theirs.begin()), std::make_move_iterator(theirs.end()));
     }
-    launch_env_.set(proc, launch_env_.for_all(), std::move(own), edits, device_edits(nspace, proc));
+    LaunchEnv::Edits of_devices = device_edits(nspace, proc);
+    return {std::move(proc), launch_env_.for_all(), std::move(own), std::move(edits), std::move(of_devices)};
 }
 
 // The GPUs and network devices that the host has assigned to the rank.
@@ -207,7 +209,10 @@ LaunchEnv::Edits Registration::device_edits(const Nspace& nspace, const ProcId& 
 
 void Registration::set_environments(const Nspace& nspace) {
     const auto edits = LaunchEnv::read_edits(nspace.envars);
-    for (const auto& [rank, client] : nspace.clients) set_environment(nspace, client, edits);
+    std::vector<LaunchEnv::Block> blocks;
+    blocks.reserve(nspace.clients.size());
+    for (const auto& [rank, client] : nspace.clients) blocks.push_back(environment_of(nspace, client, edits));
+    launch_env_.set_all(std::move(blocks));
     launch_env_.set_for_unregistered(nspace.name, edits);
 }
 
@@ -238,7 +243,7 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
         if (nspace.own_node != kNoNode) own_node_found(nspace);
     }
     if (nspace.data != nullptr) nspace.data->add_local(proc.rank);
-    set_environment(nspace, client, LaunchEnv::read_edits(nspace.envars));
+    launch_env_.set(environment_of(nspace, client, LaunchEnv::read_edits(nspace.envars)));
     observers_.notify(&LifecycleObserver::members_changed, nspace.name);
     observers_.notify(&LifecycleObserver::client_registered, proc);
     return PMIX_SUCCESS;

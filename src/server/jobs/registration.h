@@ -63,8 +63,8 @@ class Registration final : public LifecycleObserver {
     bool name_own_node(Nspace& nspace);
     void own_node_found(Nspace& nspace);
     void never_registered(Nspace& nspace, common::Rank rank);
-    void set_environment(const Nspace& nspace, const Client& client,
-                         const std::shared_ptr<const LaunchEnv::Edits>& edits);
+    LaunchEnv::Block environment_of(const Nspace& nspace, const Client& client,
+                                    std::shared_ptr<const LaunchEnv::Edits> edits);
     void set_environments(const Nspace& nspace);
     LaunchEnv::Edits device_edits(const Nspace& nspace, const common::ProcId& proc);
 

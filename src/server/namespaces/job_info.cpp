@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "common/base/comma_list.h"
@@ -103,7 +104,29 @@ class JobReader {
     void warn_of_type(const pmix_info_t& info) const noexcept;
     AppRef& app(uint32_t number);
 
+    // Places in a list of nodes, by what they are named by. The names lie in the host's arrays.
+    struct NodeIndex {
+        std::unordered_map<std::string_view, uint32_t> by_name;
+        std::unordered_map<uint32_t, uint32_t> by_id;
+
+        // A node without a name is the one of that number.
+        std::optional<uint32_t> find(std::string_view name, std::optional<uint32_t> id) const {
+            if (!name.empty()) return value_at(by_name, name);
+            return id ? value_at(by_id, *id) : std::nullopt;
+        }
+        template <class Map, class Key>
+        static std::optional<uint32_t> value_at(const Map& map, const Key& key) {
+            const auto at = map.find(key);
+            return at == map.end() ? std::nullopt : std::optional<uint32_t>(at->second);
+        }
+        void note(std::string_view name, std::optional<uint32_t> id, uint32_t place) {
+            if (!name.empty()) by_name.try_emplace(name, place);
+            if (id) by_id.try_emplace(*id, place);
+        }
+    };
+
     JobInfo& setup_;
+    NodeIndex named_, placed_on_;
     bool warned_of_rank_ = false;
     ByteWriter arena_;
     ByteWriter scratch_;
@@ -141,12 +164,11 @@ uint32_t JobReader::node_place(const pmix_info_t* infos, size_t n) {
     view.get(PMIX_HOSTNAME, &name);
     std::optional<uint32_t> id;
     view.get(PMIX_NODEID, &id);
-    for (uint32_t i = 0; i < setup_.nodes_named.size(); ++i) {
-        const NodeRef& known = setup_.nodes_named[i];
-        if ((!name.empty() && known.name == name) || (name.empty() && id && known.id == id)) return i;
-    }
+    if (const auto known = named_.find(name, id)) return *known;
+    const auto place = static_cast<uint32_t>(setup_.nodes_named.size());
     setup_.nodes_named.push_back({std::string(name), id, {}, {}});
-    return static_cast<uint32_t>(setup_.nodes_named.size() - 1);
+    named_.note(name, id, place);
+    return place;
 }
 
 // A text where the Standard has a number, or the reverse: it is stored as it is, and found by nobody who reads the
@@ -212,6 +234,9 @@ pmix_status_t JobReader::scan(const pmix_info_t* infos, size_t n, unsigned depth
         pmix_status_t is_map = PMIX_ERR_TYPE_MISMATCH;
         if (node_map || proc_map) is_map = common::map_bytes(value, expanded, &map);
         if (is_map != PMIX_SUCCESS && is_map != PMIX_ERR_TYPE_MISMATCH) return is_map;
+        if (is_map != PMIX_SUCCESS && (node_map || proc_map))
+            WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %s is no map", setup_.nspace.c_str(),
+                       node_map ? "PMIX_NODE_MAP" : "PMIX_PROC_MAP");
         if (is_map == PMIX_SUCCESS && node_map) {
             auto nodes = common::parse_node_map(map);
             if (!nodes.ok()) return nodes.status();
@@ -255,7 +280,12 @@ pmix_status_t JobReader::store_value(Owner owner, std::string_view key, const pm
     item.value_at = static_cast<uint32_t>(arena_.size());
     pmix_status_t rc = common::encode_value(arena_, value);
     // A type that cannot be stored (a live hwloc object, say) is of no use to a client: the rest of the job is.
-    if (rc != PMIX_SUCCESS) return rc == PMIX_ERR_NOMEM ? rc : PMIX_SUCCESS;
+    if (rc == PMIX_ERR_NOMEM) return rc;
+    if (rc != PMIX_SUCCESS) {
+        WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %.*s cannot be kept: %s", setup_.nspace.c_str(),
+                   static_cast<int>(key.size()), key.data(), common::log_status(rc));
+        return PMIX_SUCCESS;
+    }
     item.value_size = static_cast<uint32_t>(arena_.size() - item.value_at);
     if (arena_.size() > UINT32_MAX / 2) return PMIX_ERR_OUT_OF_RESOURCE;
     setup_.items.push_back(item);
@@ -270,18 +300,14 @@ void JobReader::note_place(common::Rank rank, const pmix_info_t* infos, size_t n
     std::optional<uint32_t> id;
     view.get(PMIX_NODEID, &id);
     if (name.empty() && !id) return;
-    auto same = [&](const NodeRef& r) { return name.empty() ? r.id == id : r.name == name; };
-    // Ranks come node by node, mostly: look from the end.
-    auto it = std::find_if(setup_.placed_on.rbegin(), setup_.placed_on.rend(), same);
-    uint32_t place = 0;
-    if (it == setup_.placed_on.rend()) {
+    auto place = placed_on_.find(name, id);
+    if (!place) {
         place = static_cast<uint32_t>(setup_.placed_on.size());
         setup_.placed_on.push_back({std::string(name), id, {}, {}});
-    } else {
-        place = static_cast<uint32_t>(std::distance(it, setup_.placed_on.rend()) - 1);
+        placed_on_.note(name, id, *place);
     }
     if (setup_.placed.size() <= rank) setup_.placed.resize(rank + 1, common::kNoNode);
-    setup_.placed[rank] = place;
+    setup_.placed[rank] = *place;
 }
 
 pmix_status_t JobReader::store_proc(const pmix_info_t* infos, size_t n, unsigned depth) {

@@ -91,14 +91,16 @@ Result<bool> procs_from_arrays(const JobInfo& setup, const Placed& before, Place
     Placed trial;
     trial.nodes = placed.nodes;
     std::vector<std::string>& nodes = trial.nodes;
+    std::unordered_map<std::string_view, uint32_t> places;  // views of what outlives this call
+    for (uint32_t i = 0; i < nodes.size(); ++i) places.try_emplace(placed.nodes[i], i);
     std::vector<uint32_t> place(setup.placed_on.size(), kNoNode);
     for (size_t i = 0; i < setup.placed_on.size(); ++i) {
         const NodeRef& node = setup.placed_on[i];
         if (!node.name.empty()) {
-            auto at = std::find(nodes.begin(), nodes.end(), node.name);
-            if (at == nodes.end() && setup.has_nodes) return false;
-            if (at == nodes.end()) at = nodes.insert(nodes.end(), node.name);
-            place[i] = static_cast<uint32_t>(at - nodes.begin());
+            const auto [at, fresh] = places.try_emplace(node.name, static_cast<uint32_t>(nodes.size()));
+            if (fresh && setup.has_nodes) return false;
+            if (fresh) nodes.push_back(node.name);
+            place[i] = at->second;
         } else if (node.id && *node.id < nodes.size()) {
             place[i] = *node.id;
         } else {
@@ -315,6 +317,11 @@ Result<Placed> derive_placement(const JobInfo& setup, std::string_view hostname,
     if (placed.nodes.empty()) return placed;
     number_nodes(setup, before, placed);
     place_apps(setup, placed);
+    // Where the list has this node's full name and the server its short one, or the reverse, both are found.
+    const uint32_t own = find_own_node(placed, hostname);
+    const auto is_hostname = [&](const auto& alias) { return alias.second == hostname; };
+    if (own != kNoNode && placed.nodes[own] != hostname && std::ranges::none_of(placed.aliases, is_hostname))
+        placed.aliases.emplace_back(own, hostname);
     return placed;
 }
 

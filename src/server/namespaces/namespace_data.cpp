@@ -2,6 +2,7 @@
 #include "server/namespaces/namespace_data.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "server/namespaces/registry.h"
 
@@ -34,21 +35,31 @@ Result<bool> NamespaceData::renew(uint32_t instance) {
 
 namespace {
 
-// The place in the current list of a node that an array named; kNoNode when it is not in it.
-uint32_t place_of(const NodeRef& node, const Placed& current) noexcept {
-    if (!node.name.empty()) {
-        auto at = std::find(current.nodes.begin(), current.nodes.end(), node.name);
-        if (at != current.nodes.end()) return static_cast<uint32_t>(at - current.nodes.begin());
-        for (const auto& [place, alias] : current.aliases)
-            if (alias == node.name) return place;
+// The places in the current list of nodes that arrays named.
+class NodePlaces {
+  public:
+    explicit NodePlaces(const Placed& current) : listed_(current.node_ids.empty() ? current.nodes.size() : 0) {
+        by_name_.reserve(current.nodes.size());
+        for (uint32_t i = 0; i < current.nodes.size(); ++i) by_name_.try_emplace(current.nodes[i], i);
+        for (const auto& [place, alias] : current.aliases) by_name_.try_emplace(alias, place);
+        for (uint32_t i = 0; i < current.node_ids.size(); ++i) by_id_.try_emplace(current.node_ids[i], i);
     }
-    if (node.id) {
-        if (current.node_ids.empty()) return *node.id < current.nodes.size() ? *node.id : kNoNode;
-        auto at = std::find(current.node_ids.begin(), current.node_ids.end(), *node.id);
-        if (at != current.node_ids.end()) return static_cast<uint32_t>(at - current.node_ids.begin());
+    // kNoNode when it is not in it.
+    uint32_t of(const NodeRef& node) const noexcept {
+        if (!node.name.empty()) {
+            if (const auto at = by_name_.find(node.name); at != by_name_.end()) return at->second;
+        }
+        if (!node.id) return kNoNode;
+        if (*node.id < listed_) return *node.id;
+        const auto at = by_id_.find(*node.id);
+        return at == by_id_.end() ? kNoNode : at->second;
     }
-    return kNoNode;
-}
+
+  private:
+    const size_t listed_;  // nodes whose place is their number
+    std::unordered_map<std::string_view, uint32_t> by_name_;
+    std::unordered_map<uint32_t, uint32_t> by_id_;
+};
 
 struct Placing {
     Owner owner;
@@ -96,6 +107,7 @@ pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed& placed, uint32
     const size_t said = setup.items.size();
     derive_values(setup, placed, [this](Owner owner, std::string_view key) { return said_before(owner, key); });
 
+    const NodePlaces places(placed);
     std::vector<Placing> items;
     items.reserve(setup.items.size());
     for (size_t i = 0; i < setup.items.size(); ++i) {
@@ -104,7 +116,7 @@ pmix_status_t NamespaceData::apply(JobInfo&& setup, const Placed& placed, uint32
         std::string_view key = setup.key_of(item);
         Record record{key, setup.value_of(item), PMIX_GLOBAL};
         if (owner.kind == OwnerKind::node) {
-            uint32_t place = place_of(setup.nodes_named[owner.index], placed);
+            uint32_t place = places.of(setup.nodes_named[owner.index]);
             if (place == kNoNode) continue;
             owner.index = place;
         } else if (owner.kind == OwnerKind::job && own_node != kNoNode && natural_owner(key) == OwnerKind::node) {
@@ -135,12 +147,13 @@ pmix_status_t NamespaceData::put_proc_info(Rank rank, std::string_view key, Byte
 
 pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const Placed& current, ValueSource source) {
     ++described_;
+    const NodePlaces places(current);
     std::vector<Placing> items;
     Found found;
     for (const Fact& fact : facts) {
         Owner owner = fact.owner;
         if (owner.kind == OwnerKind::node) {
-            uint32_t place = place_of(*fact.node, current);
+            uint32_t place = places.of(*fact.node);
             if (place == kNoNode) continue;
             owner.index = place;
         }

@@ -40,6 +40,24 @@ TEST(JobRegistrationTest, MapsAndSizeAreEnough) {
     EXPECT_EQ((std::vector<common::Rank>{0, 2}), n->local_ranks());
 }
 
+// The server's own name finds its node as well as the name in the list. rows: V6 K34
+TEST(JobRegistrationTest, OwnNode_UnderAFullOrAShortName_IsFoundByBoth) {
+    for (const bool full : {true, false}) {
+        server::ServerOptions options;
+        options.hostname = full ? "n0" : "n0.cluster.example";
+        TestServer server(nullptr, std::move(options));
+        InfoList list = list_of({{PMIX_NODE_MAP, text(full ? "n0.cluster.example,n1.cluster.example" : "n0,n1")},
+                                 {PMIX_PROC_MAP, text("0;1")},
+                                 {PMIX_JOB_SIZE, u32(2)}});
+        ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list));
+        ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{"more", u32(2)}}))) << "once more";
+        const dstore::Reader& reader = server.parts().registry.find("job")->data->reader();
+        EXPECT_EQ(0u, reader.node_by_name("n0").value_or(99));
+        EXPECT_EQ(0u, reader.node_by_name("n0.cluster.example").value_or(99));
+        EXPECT_FALSE(reader.node_by_name(full ? "n1" : "n1.cluster.example")) << "of another node nobody knows it";
+    }
+}
+
 // rows: V6
 TEST(JobRegistrationTest, TheHostsWordWins) {
     TestServer server(nullptr);

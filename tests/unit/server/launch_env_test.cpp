@@ -59,7 +59,7 @@ std::shared_ptr<const LaunchEnv::Edits> edits(LaunchEnv::Edits of) {
 // rows: V12
 TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     LaunchEnv launch;
-    launch.set({"job", 0}, shared({{"A", "0"}, {"B", "2"}}), {{"A", "1"}}, {});  // its own goes over the shared
+    launch.set({{"job", 0}, shared({{"A", "0"}, {"B", "2"}}), {{"A", "1"}}, {}, {}});  // its own goes over the shared
     Env env;
     ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ(2u, env.size());
@@ -75,7 +75,7 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     EXPECT_EQ("3", other.get("C"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
-    launch.set({"job", 0}, {}, {{"A", "9"}}, {});
+    launch.set({{"job", 0}, {}, {{"A", "9"}}, {}, {}});
     ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ("9", env.get("A"));
     launch.remove("job");
@@ -85,15 +85,18 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
 // rows: C8 V12
 TEST(LaunchEnvTest, EditsInTheirOrder) {
     LaunchEnv launch;
-    launch.set({"job", 0}, {}, {},
-               edits({{How::set, "S", "new", ':'},
-                      {How::add, "P", "ignored", ':'},
-                      {How::add, "N", "added", ':'},
-                      {How::prepend, "P", "front", ':'},
-                      {How::append, "P", "back", ':'},
-                      {How::first, "P", "mid", ':'},
-                      {How::unset, "U", "", ':'},
-                      {How::append, "E", "only", ':'}}));
+    launch.set({{"job", 0},
+                {},
+                {},
+                edits({{How::set, "S", "new", ':'},
+                       {How::add, "P", "ignored", ':'},
+                       {How::add, "N", "added", ':'},
+                       {How::prepend, "P", "front", ':'},
+                       {How::append, "P", "back", ':'},
+                       {How::first, "P", "mid", ':'},
+                       {How::unset, "U", "", ':'},
+                       {How::append, "E", "only", ':'}}),
+                {}});
     Env env;
     env.add("S=old");
     env.add("P=a:mid:b");
@@ -114,11 +117,11 @@ TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
     // In order they are appended, then backwards and mixed they are put between.
     std::mt19937 random(7);
     for (const char* job : {"m", "b", "z"}) {
-        for (uint32_t r : order) launch.set({job, r}, {}, {{"R", job + std::to_string(r)}}, {});
+        for (uint32_t r : order) launch.set({{job, r}, {}, {{"R", job + std::to_string(r)}}, {}, {}});
         std::shuffle(order.begin(), order.end(), random);
     }
     for (uint32_t r = 0; r < 200; r += 2) launch.remove(ProcId("b", r));
-    for (uint32_t r = 0; r < 200; r += 4) launch.set({"b", r}, {}, {{"R", "again" + std::to_string(r)}}, {});
+    for (uint32_t r = 0; r < 200; r += 4) launch.set({{"b", r}, {}, {{"R", "again" + std::to_string(r)}}, {}, {}});
     launch.remove("z");
     for (uint32_t r = 0; r < 200; ++r) {
         Env m, b, z;
@@ -131,10 +134,37 @@ TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
 }
 
 // rows: V12
+TEST(LaunchEnvTest, ManyAtOnce_ReplaceAndJoinTheOthers) {
+    LaunchEnv launch;
+    launch.set_all({});
+    for (const char* job : {"a", "b", "c"})
+        for (const uint32_t r : {1u, 3u}) launch.set({{job, r}, {}, {{"R", job}}, {}, {}});
+    std::vector<LaunchEnv::Block> blocks;
+    for (uint32_t r = 0; r < 40; ++r) blocks.push_back({{"b", r}, {}, {{"R", "new" + std::to_string(r)}}, {}, {}});
+    launch.set_all(std::move(blocks));
+    for (uint32_t r = 0; r < 40; ++r) {
+        Env env;
+        ASSERT_EQ(PMIX_SUCCESS, launch.apply("b", r, &env.v)) << r;
+        EXPECT_EQ("new" + std::to_string(r), env.get("R"));
+    }
+    for (const char* job : {"a", "c"}) {
+        for (uint32_t r = 0; r < 5; ++r) {
+            Env env;
+            EXPECT_EQ(r % 2 == 1 && r < 4 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, launch.apply(job, r, &env.v));
+            if (env.v == nullptr) continue;
+            EXPECT_EQ(job, env.get("R"));
+        }
+    }
+    launch.set({{"d", 0}, {}, {{"R", "d"}}, {}, {}});
+    Env last;
+    EXPECT_EQ(PMIX_SUCCESS, launch.apply("d", 0, &last.v)) << "appended to the new table";
+}
+
+// rows: V12
 TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
     LaunchEnv launch;
     LaunchEnv::set_current(&launch);
-    launch.set({"job", 0}, {}, {{"A", "1"}}, {});
+    launch.set({{"job", 0}, {}, {{"A", "1"}}, {}, {}});
     std::atomic<bool> stop{false};
     // Another thread forks, as hosts do, while this one, the loop, registers.
     int good = 0;
@@ -155,7 +185,7 @@ TEST(LaunchEnvTest, InAForkedChildWhileTheHostGoesOn) {
         stop = true;
     });
     for (uint32_t r = 1; !stop; ++r) {
-        launch.set({"other", r % 64}, {}, {{"X", std::to_string(r)}}, {});
+        launch.set({{"other", r % 64}, {}, {{"X", std::to_string(r)}}, {}, {}});
         if (r % 64 == 0) launch.remove("other");
     }
     forker.join();

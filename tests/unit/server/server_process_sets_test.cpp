@@ -44,6 +44,38 @@ TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
     EXPECT_EQ((Names{"one"}), names_of(later, 0));
 }
 
+// A set of several jobs stays, for the others. rows: S1 S2 S3
+TEST(ServerEventsTest, ProcessSets_OfAJobThatEnds_EndWithIt) {
+    EventsSetting s;
+    const auto define = [&](const char* name, std::vector<ProcId> members) {
+        return s.server.on_loop([&] { return s.server.setup().define_process_set(name, std::move(members)); });
+    };
+    s.server.job("brief", 1, 2);
+    ASSERT_EQ(PMIX_SUCCESS, define("own", {{"brief", PMIX_RANK_WILDCARD}}));
+    ASSERT_EQ(PMIX_SUCCESS, define("gone", {{"brief", 0}}));
+    ASSERT_EQ(PMIX_SUCCESS, define("shared", {{"brief", 1}, {"job", 0}}));
+    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("gone"); }));
+    s.server.setup().deregister_nspace("brief");
+    const auto& sets = s.server.parts().registry.process_sets();
+    ASSERT_EQ(1u, sets.size());
+    EXPECT_EQ("shared", sets[0].name);
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.server.on_loop([&] { return s.server.setup().delete_process_set("own"); }));
+    // A process of the next job of that name is told of nothing that the first one had.
+    s.server.job("brief", 1, 2);
+    ASSERT_EQ(PMIX_SUCCESS, define("own", {{"brief", 0}}));
+    FakeClient next(s.server, {"brief", 1});
+    ASSERT_EQ(PMIX_SUCCESS, next.hello());
+    ASSERT_EQ(PMIX_SUCCESS, s.listen(next, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 1));
+    s.server.settle();
+    std::vector<std::string> told;
+    while (const auto event = next.take_event()) {
+        std::string_view name;
+        common::InfoView(event->infos.data(), event->infos.size()).get(PMIX_PSET_NAME, &name);
+        told.emplace_back(name);
+    }
+    EXPECT_EQ((std::vector<std::string>{"shared", "own"}), told);
+}
+
 // Names in records and in a column, of sets of all sizes that overlap, come and go: as a plain model says.
 // rows: S1 S2 S3
 TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefined) {
