@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list: a session publishes tens of names, and looks each up a few times. */
+/* A table by key. Entries of one key, of several ranges or publishers, are in its chain, the newest first. */
 #include "datastore.h"
 
 #include <stdlib.h>
@@ -19,7 +19,48 @@ struct entry {
     struct buffer value;
 };
 
-static struct entry* entries;
+static struct entry** buckets;
+static size_t nbuckets; /* a power of two, or 0 before the first entry */
+static size_t nentries;
+
+static size_t place_of(const char* key) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *key; key++) hash = (hash ^ (unsigned char)*key) * 1099511628211u;
+    return (hash ^ hash >> 32) & (nbuckets - 1);
+}
+
+/* The chain of a key; others' entries may be in it too. NULL: there is none yet. */
+static struct entry** chain_of(const char* key) {
+    return nbuckets ? &buckets[place_of(key)] : NULL;
+}
+
+static struct entry* reversed(struct entry* chain) {
+    struct entry* out = NULL;
+    while (chain) {
+        struct entry* next = chain->next;
+        chain->next = out;
+        out = chain;
+        chain = next;
+    }
+    return out;
+}
+
+static void grow(void) {
+    struct entry** old = buckets;
+    const size_t nold = nbuckets;
+    nbuckets = nold ? 2 * nold : 64;
+    buckets = xcalloc(nbuckets, sizeof *buckets);
+    for (size_t i = 0; i < nold; i++) {
+        /* The oldest first, so that the newest is in front again. */
+        for (struct entry *entry = reversed(old[i]), *next; entry; entry = next) {
+            struct entry** to = chain_of(entry->key);
+            next = entry->next;
+            entry->next = *to;
+            *to = entry;
+        }
+    }
+    free(old);
+}
 
 static bool same_proc(const pmix_proc_t* a, const pmix_proc_t* b) {
     return a->rank == b->rank && strncmp(a->nspace, b->nspace, PMIX_MAX_NSLEN) == 0;
@@ -34,6 +75,19 @@ static void remove_entry(struct entry** at) {
     free(entry->key);
     wire_free(&entry->value);
     free(entry);
+    nentries--;
+}
+
+/* Removes every entry of which goes(entry, about) is true. */
+static void remove_all(bool (*goes)(const struct entry* entry, const void* about), const void* about) {
+    for (size_t i = 0; i < nbuckets; i++) {
+        for (struct entry** at = &buckets[i]; *at;) {
+            if (goes(*at, about))
+                remove_entry(at);
+            else
+                at = &(*at)->next;
+        }
+    }
 }
 
 static void* copy_list(const void* list, size_t count, size_t size) {
@@ -73,7 +127,8 @@ static bool permitted(const struct entry* entry, const struct party* who) {
 
 /* A key is taken when it is published in the same range: the same kind, around the same process, node or namespace. */
 static bool taken(const struct party* who, const struct publication* how, const char* key) {
-    for (const struct entry* entry = entries; entry; entry = entry->next) {
+    struct entry** const chain = chain_of(key);
+    for (const struct entry* entry = chain ? *chain : NULL; entry; entry = entry->next) {
         if (entry->how.range != how->range || strcmp(entry->key, key) != 0) continue;
         if (how->range == PMIX_RANGE_CUSTOM || how->range == PMIX_RANGE_RM) return true;
         if (in_range(how->range, &entry->publisher, who, NULL, 0)) return true;
@@ -82,6 +137,8 @@ static bool taken(const struct party* who, const struct publication* how, const 
 }
 
 static void add_entry(const struct party* who, const struct publication* how, const pmix_info_t* info) {
+    if (nentries >= nbuckets) grow();
+    struct entry** const chain = chain_of(info->key);
     struct entry* entry = xcalloc(1, sizeof *entry);
     entry->publisher = *who;
     entry->how = *how;
@@ -90,20 +147,27 @@ static void add_entry(const struct party* who, const struct publication* how, co
     entry->how.gids = copy_list(how->gids, how->ngids, sizeof *how->gids);
     entry->key = xstrdup(info->key);
     wire_put_value(&entry->value, &info->value);
-    entry->next = entries;
-    entries = entry;
+    entry->next = *chain;
+    *chain = entry;
+    nentries++;
 }
 
 pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data,
                                 size_t count) {
     pmix_status_t status = PMIX_SUCCESS;
-    for (size_t i = 0; i < count && status == PMIX_SUCCESS; i++) {
-        if (taken(who, how, data[i].key)) status = PMIX_ERR_DUPLICATE_KEY;
-        for (size_t k = 0; k < i; k++) {
-            if (strcmp(data[k].key, data[i].key) == 0) status = PMIX_ERR_DUPLICATE_KEY;
-        }
+    size_t added = 0;
+    while (added < count && status == PMIX_SUCCESS) {
+        if (taken(who, how, data[added].key))
+            status = PMIX_ERR_DUPLICATE_KEY; /* also where the call has it twice */
+        else
+            add_entry(who, how, &data[added++]);
     }
-    for (size_t i = 0; i < count && status == PMIX_SUCCESS; i++) add_entry(who, how, &data[i]);
+    /* What this call has added is the newest of its key. */
+    while (status != PMIX_SUCCESS && added > 0) {
+        struct entry** at = chain_of(data[--added].key);
+        while (strcmp((*at)->key, data[added].key) != 0) at = &(*at)->next;
+        remove_entry(at);
+    }
     free(how->custom);
     free(how->uids);
     free(how->gids);
@@ -111,9 +175,9 @@ pmix_status_t datastore_publish(const struct party* who, struct publication* how
 }
 
 static struct entry** find(const struct party* who, pmix_data_range_t range, const char* key, bool* refused) {
-    for (struct entry** at = &entries; *at; at = &(*at)->next) {
+    for (struct entry** at = chain_of(key); at && *at; at = &(*at)->next) {
         struct entry* entry = *at;
-        if (!in_range(range, who, &entry->publisher, NULL, 0) || strcmp(entry->key, key) != 0) continue;
+        if (strcmp(entry->key, key) != 0 || !in_range(range, who, &entry->publisher, NULL, 0)) continue;
         if (!in_range(entry->how.range, &entry->publisher, who, entry->how.custom, entry->how.ncustom)) continue;
         if (permitted(entry, who)) return at;
         *refused = true;
@@ -140,71 +204,84 @@ pmix_status_t datastore_lookup(const struct party* who, pmix_data_range_t range,
     return refused ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_NOT_FOUND;
 }
 
-static bool key_listed(char* const* keys, const char* key) {
-    if (!keys) return true;
-    for (; *keys; keys++) {
-        if (strcmp(*keys, key) == 0) return true;
-    }
-    return false;
+struct unpublished {
+    const struct party* who;
+    pmix_data_range_t range;
+};
+
+static bool is_unpublished(const struct entry* entry, const void* about) {
+    const struct unpublished* what = about;
+    return same_proc(&entry->publisher.proc, &what->who->proc) &&
+           (what->range == PMIX_RANGE_UNDEF || what->range == entry->how.range);
 }
 
 void datastore_unpublish(const struct party* who, pmix_data_range_t range, char* const* keys) {
-    for (struct entry** at = &entries; *at;) {
-        const struct entry* entry = *at;
-        if (same_proc(&entry->publisher.proc, &who->proc) && key_listed(keys, entry->key) &&
-            (range == PMIX_RANGE_UNDEF || range == entry->how.range)) {
-            remove_entry(at);
-        } else {
-            at = &(*at)->next;
+    const struct unpublished what = {who, range};
+    if (!keys) {
+        remove_all(is_unpublished, &what);
+        return;
+    }
+    for (; *keys; keys++) {
+        for (struct entry** at = chain_of(*keys); at && *at;) {
+            if (strcmp((*at)->key, *keys) == 0 && is_unpublished(*at, &what))
+                remove_entry(at);
+            else
+                at = &(*at)->next;
         }
     }
+}
+
+static bool of_proc(const struct entry* entry, const void* about) {
+    return entry->how.persistence == PMIX_PERSIST_PROC && same_proc(&entry->publisher.proc, about);
 }
 
 void datastore_proc_ended(const pmix_proc_t* proc) {
-    for (struct entry** at = &entries; *at;) {
-        if ((*at)->how.persistence == PMIX_PERSIST_PROC && same_proc(&(*at)->publisher.proc, proc))
-            remove_entry(at);
-        else
-            at = &(*at)->next;
-    }
+    remove_all(of_proc, proc);
+}
+
+struct application {
+    const char* nspace;
+    uint32_t app;
+};
+
+static bool is_in(const struct entry* entry, const char* nspace) {
+    return strncmp(entry->publisher.proc.nspace, nspace, PMIX_MAX_NSLEN) == 0;
+}
+
+static bool of_app(const struct entry* entry, const void* about) {
+    const struct application* ended = about;
+    return entry->how.persistence == PMIX_PERSIST_APP && entry->publisher.app == ended->app &&
+           is_in(entry, ended->nspace);
 }
 
 void datastore_app_ended(const char* nspace, uint32_t app) {
-    for (struct entry** at = &entries; *at;) {
-        const struct entry* entry = *at;
-        if (entry->how.persistence == PMIX_PERSIST_APP && entry->publisher.app == app &&
-            strncmp(entry->publisher.proc.nspace, nspace, PMIX_MAX_NSLEN) == 0) {
-            remove_entry(at);
-        } else {
-            at = &(*at)->next;
-        }
-    }
+    const struct application ended = {nspace, app};
+    remove_all(of_app, &ended);
+}
+
+static bool of_nspace(const struct entry* entry, const void* about) {
+    return entry->how.persistence == PMIX_PERSIST_NSPACE && is_in(entry, about);
 }
 
 void datastore_nspace_ended(const char* nspace) {
-    for (struct entry** at = &entries; *at;) {
-        const struct entry* entry = *at;
-        if (entry->how.persistence == PMIX_PERSIST_NSPACE &&
-            strncmp(entry->publisher.proc.nspace, nspace, PMIX_MAX_NSLEN) == 0) {
-            remove_entry(at);
-        } else {
-            at = &(*at)->next;
-        }
-    }
+    remove_all(of_nspace, nspace);
 }
 
-static bool ends_with_its_publisher(pmix_persistence_t persistence) {
-    return persistence == PMIX_PERSIST_PROC || persistence == PMIX_PERSIST_APP || persistence == PMIX_PERSIST_NSPACE;
+struct tool {
+    const pmix_proc_t* proc;
+    uint32_t node;
+};
+
+static bool of_tool(const struct entry* entry, const void* about) {
+    const struct tool* left = about;
+    const pmix_persistence_t persistence = entry->how.persistence;
+    const bool ends_with_its_publisher =
+        persistence == PMIX_PERSIST_PROC || persistence == PMIX_PERSIST_APP || persistence == PMIX_PERSIST_NSPACE;
+    return ends_with_its_publisher && entry->publisher.node == left->node &&
+           same_proc(&entry->publisher.proc, left->proc);
 }
 
 void datastore_tool_left(const pmix_proc_t* proc, uint32_t node) {
-    for (struct entry** at = &entries; *at;) {
-        const struct entry* entry = *at;
-        if (ends_with_its_publisher(entry->how.persistence) && entry->publisher.node == node &&
-            same_proc(&entry->publisher.proc, proc)) {
-            remove_entry(at);
-        } else {
-            at = &(*at)->next;
-        }
-    }
+    const struct tool left = {proc, node};
+    remove_all(of_tool, &left);
 }

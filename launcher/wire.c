@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 16 }; /* arrays within arrays: deeper ones are refused, not followed down the stack */
+/* Arrays within arrays, as many as the library has: deeper ones are refused, not followed down the stack. */
+enum { MAX_DEPTH = 32 };
 
 static _Noreturn void no_memory(void) {
     fputs("pmixrun: out of memory\n", stderr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* names: publish, lookup, unpublish over nodes.
- * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|nspace|unpublish|arguments */
+ * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|nspace|unpublish|many|arguments */
 #include "spawn_check.h"
 
 enum { TEXT = 64 };
@@ -313,6 +313,90 @@ static void unpublish(int argc, char** argv) {
     finish();
 }
 
+enum { MANY = 1000, LEVELS = 30 };
+
+static pmix_status_t publish_many(const char* prefix, int from, int to) {
+    pmix_info_t* infos;
+    PMIX_INFO_CREATE(infos, (size_t)(to - from));
+    for (int i = from; i < to; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s.%d", prefix, i);
+        PMIX_INFO_LOAD(&infos[i - from], key, key, PMIX_STRING);
+    }
+    pmix_status_t status = PMIx_Publish(infos, (size_t)(to - from));
+    PMIX_INFO_FREE(infos, (size_t)(to - from));
+    return status;
+}
+
+/* Arrays of one info each, within one another. */
+static void nest(pmix_info_t* info, int levels) {
+    if (levels == 0) {
+        PMIX_INFO_LOAD(info, "nested", "inmost", PMIX_STRING);
+        return;
+    }
+    pmix_data_array_t array;
+    PMIX_DATA_ARRAY_CONSTRUCT(&array, 1, PMIX_INFO);
+    nest(array.array, levels - 1);
+    PMIX_INFO_LOAD(info, "nested", &array, PMIX_DATA_ARRAY);
+    PMIX_DATA_ARRAY_DESTRUCT(&array);
+}
+
+/* More names than a table begins with, all or none of a call, and a value that is nested deeply. rows: P1 P2 P7 */
+static void many(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT], key[32];
+    start();
+    if (me.rank == 0) {
+        CHECK_OK(publish_many("many", 0, MANY));
+        CHECK_STATUS(publish_many("many", MANY - 1, 2 * MANY), PMIX_ERR_DUPLICATE_KEY);
+        pmix_info_t twice[3];
+        const char* keys[] = {"once", "again", "again"};
+        for (int i = 0; i < 3; i++) PMIX_INFO_LOAD(&twice[i], keys[i], "x", PMIX_STRING);
+        CHECK_STATUS(PMIx_Publish(twice, 3), PMIX_ERR_DUPLICATE_KEY);
+        CHECK_STATUS(look_up("once", text, NULL), PMIX_ERR_NOT_FOUND);
+        CHECK_STATUS(look_up("again", text, NULL), PMIX_ERR_NOT_FOUND);
+        for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&twice[i]);
+        pmix_info_t nested;
+        nest(&nested, LEVELS);
+        CHECK_OK(PMIx_Publish(&nested, 1));
+        PMIX_INFO_DESTRUCT(&nested);
+    }
+    fence(false);
+    for (int i = 0; i < MANY; i += 37) {
+        snprintf(key, sizeof key, "many.%d", i);
+        CHECK_OK(look_up(key, text, NULL));
+        CHECK(strcmp(text, key) == 0);
+    }
+    snprintf(key, sizeof key, "many.%d", MANY + 1);
+    CHECK_STATUS(look_up(key, text, NULL), PMIX_ERR_NOT_FOUND);
+    pmix_pdata_t found;
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, "nested");
+    CHECK_OK(PMIx_Lookup(&found, 1, NULL, 0));
+    const pmix_value_t* value = &found.value;
+    int levels = 0;
+    for (; value->type == PMIX_DATA_ARRAY; levels++) value = &((pmix_info_t*)value->data.darray->array)->value;
+    CHECK(levels == LEVELS && value->type == PMIX_STRING && strcmp(value->data.string, "inmost") == 0);
+    PMIX_PDATA_DESTRUCT(&found);
+    fence(false);
+    if (me.rank == 0) {
+        char* keys[MANY / 2 + 1] = {NULL};
+        for (int i = 0; i < MANY / 2; i++) {
+            snprintf(key, sizeof key, "many.%d", 2 * i);
+            keys[i] = strdup(key);
+        }
+        CHECK_OK(PMIx_Unpublish(keys, NULL, 0));
+        for (int i = 0; i < MANY / 2; i++) free(keys[i]);
+    }
+    fence(false);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof key, "many.%d", i);
+        CHECK_STATUS(look_up(key, text, NULL), i % 2 == 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+    }
+    fence(false);
+    finish();
+}
+
 /* rows: P3 P6 */
 static void arguments(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -329,6 +413,7 @@ int main(int argc, char** argv) {
         {"basic", basic},         {"duplicate", duplicate}, {"wait", wait},     {"some", some},
         {"timeout", timeout},     {"partial", partial},     {"ranges", ranges}, {"persistence", persistence},
         {"unpublish", unpublish}, {"arguments", arguments}, {"nspace", nspace}, {"publishes", publishes},
+        {"many", many},
     };
     program = argv[0];
     RUN_CASE(cases);

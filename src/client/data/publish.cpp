@@ -117,16 +117,20 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
 
     common::LookupReply reply;
     const pmix_status_t rc = session.ask<Command::lookup>(request, reply, p.timeout_s);
+    // By key: the host answers in its own order.
+    std::vector<const common::PublishedItem*> by_key;
+    by_key.reserve(reply.items.size());
+    for (const common::PublishedItem& item : reply.items) by_key.push_back(&item);
+    std::ranges::stable_sort(by_key, {}, &common::PublishedItem::key);
     size_t found = 0;
     for (size_t i = 0; i < ndata; ++i) {
-        // By key: the host answers in its own order.
-        for (const common::PublishedItem& item : reply.items) {
-            if (item.key != request.keys[i]) continue;
-            if (common::decode_value_into(item.value, &data[i].value) != PMIX_SUCCESS) {
+        for (const common::PublishedItem* item :
+             std::ranges::equal_range(by_key, request.keys[i], {}, &common::PublishedItem::key)) {
+            if (common::decode_value_into(item->value, &data[i].value) != PMIX_SUCCESS) {
                 std::memset(&data[i].value, 0, sizeof data[i].value);
                 continue;
             }
-            data[i].proc = item.owner.to_c();
+            data[i].proc = item->owner.to_c();
             ++found;
             break;
         }
