@@ -656,9 +656,9 @@ typedef enum {
 #define PMIX_MODEL_PHASE_TYPE      "pmix.mdl.ptype"   /* char*: kind of the phase entered */
 #define PMIX_MODEL_AFFINITY_POLICY "pmix.mdl.tap"     /* char*: how threads are bound */
 
-/* TCP connections (chapters 17, 18): kept for programs that give them. Only a tool reads one, PMIX_TCP_URI, and takes it
- * for PMIX_SERVER_URI. */
-#define PMIX_TCP_REPORT_URI   "pmix.tcp.repuri"    /* char*: where to report the URI: "-", "+" or a file */
+/* TCP connections (chapters 17, 18): kept for programs that give them. A tool reads PMIX_TCP_URI, and takes it for
+ * PMIX_SERVER_URI; PMIx_server_init reads PMIX_TCP_REPORT_URI, and a file there is PMIX_LAUNCHER_RENDEZVOUS_FILE. */
+#define PMIX_TCP_REPORT_URI   "pmix.tcp.repuri"    /* char*: where to report the URI: "-" (output), "+" (errors), a file */
 #define PMIX_TCP_URI          "pmix.tcp.uri"       /* char*: URI to connect to */
 #define PMIX_TCP_IF_INCLUDE   "pmix.tcp.ifinclude" /* char*: interfaces to use, a list */
 #define PMIX_TCP_IF_EXCLUDE   "pmix.tcp.ifexclude" /* char*: interfaces to leave out, a list */

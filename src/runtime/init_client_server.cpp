@@ -99,6 +99,20 @@ pmix_status_t read_user_memory(InfoView infos, size_t& bytes) {
     return read_variable("WIREUP_USER_MEMORY", size_t{1}, bytes);
 }
 
+// PMIX_TCP_REPORT_URI: "-" and "+" are streams, anything else is a file.
+int report_stream(std::string_view where) noexcept {
+    return where == "-" ? STDOUT_FILENO : where == "+" ? STDERR_FILENO : -1;
+}
+
+// A stream that cannot be written to is no reason not to serve.
+void report_uri(InfoView infos, const std::string& uri) {
+    std::string_view where;
+    if (infos.get(PMIX_TCP_REPORT_URI, &where) != PMIX_SUCCESS || uri.empty()) return;
+    const int stream = report_stream(where);
+    if (stream >= 0 && ::dprintf(stream, "%s\n", uri.c_str()) < 0)
+        WIREUP_LOG(api, warn, "PMIX_TCP_REPORT_URI: %s", std::strerror(errno));
+}
+
 common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     server::ServerOptions options;
     pmix_status_t rc = read_id(infos, options.id);
@@ -110,7 +124,11 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_GATEWAY, &options.gateway);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_LAUNCHER_RENDEZVOUS_FILE, options.rendezvous_file);
+    std::string report;
+    if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_TCP_REPORT_URI, report);
     if (rc != PMIX_SUCCESS) return rc;
+    if (!report.empty() && report_stream(report) < 0 && options.rendezvous_file.empty())
+        options.rendezvous_file = report;
     rc = place_socket_file(infos, options);
     if (rc != PMIX_SUCCESS) return rc;
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT) || infos.flag(PMIX_SERVER_SESSION_SUPPORT);
@@ -305,6 +323,7 @@ pmix_status_t Library::set_up_server(const pmix_server_module_t* module, InfoVie
         if (!server) return server.status();
         server_ = std::move(server).value();
         serving_.store(server_.get(), std::memory_order_release);
+        report_uri(infos, server_->uri());
         // It does not ask itself: a server's topology is provided by the host or discovered here, and the loop may wait
         // for this one.
         server_->set_fabric_devices(later_fabric_devices(topology_, ProcId(), server_->options().hostname));

@@ -81,6 +81,32 @@ TEST(ServerAttributes, RendezvousFile_HasTheServersAddress) {
     EXPECT_EQ(0u, folder.files()) << "it goes with the server";
 }
 
+// rows: V1
+// proves: PMIx_server_init PMIX_TCP_REPORT_URI
+TEST(ServerAttributes, ReportUri_WritesTheServersAddressToAStreamOrAFile) {
+    TemporaryFolder folder;
+    const auto report_to = [&](const std::string& where) {
+        InfoList infos = ServerHere::named();
+        infos.append_string(PMIX_TCP_REPORT_URI, where);
+        infos[infos.size() - 1].flags |= PMIX_INFO_REQD;
+        ServerHere server(nullptr, std::move(infos));
+        register_job("job");
+        const std::string uri = ChildEnvironment(ProcId("job", 0).to_c()).get("PMIX_SERVER_URI_WIREUP");
+        EXPECT_NE("", uri);
+        const bool in_file = where.size() > 1;
+        EXPECT_EQ(in_file, in_file && folder.text("where").find(uri) != std::string::npos);
+        return uri + "\n";
+    };
+    ::testing::internal::CaptureStdout();
+    const std::string out = report_to("-");
+    EXPECT_EQ(out, ::testing::internal::GetCapturedStdout());
+    ::testing::internal::CaptureStderr();
+    const std::string err = report_to("+");
+    EXPECT_EQ(err, ::testing::internal::GetCapturedStderr());
+    report_to(folder.path("where"));
+    EXPECT_EQ(0u, folder.files()) << "it goes with the server";
+}
+
 // A socket with a name in a folder, for processes that cannot reach the abstract one; or nothing but that.
 // rows: V1
 // proves: PMIx_server_init PMIX_WIREUP_SOCKET_FILE PMIX_SINGLE_LISTENER
