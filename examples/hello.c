@@ -6,6 +6,7 @@
  * Each rank puts KEYS values (default 3) of 64 bytes and commits them; one fence collects them; then each gets all
  * values of all ranks and compares them with what they must be. Rank 0 prints the result and the times of the slowest
  * rank, which the ranks exchange in the same way as the data. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,6 +5,9 @@
  *
  * Starts 4 copies of ./client (or any program) and waits for them. What is local to one node (put, commit, fence, get
  * among these processes) the library does by itself; what a resource manager adds is in launcher/. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* execvpe */
+#endif
 #include <pmix.h>
 #include <pmix_server.h>
 #include <stdio.h>

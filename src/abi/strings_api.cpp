@@ -122,15 +122,17 @@ pmix_status_t PMIx_Error_code(const char* errname) {
     return static_cast<pmix_status_t>(value);
 }
 
-// "PMIX_TIMEOUT" → "pmix.timeout" and back; what is unknown comes back as it is.
+// "PMIX_TIMEOUT" → "pmix.timeout" and back, as a user may have typed them; what is unknown comes back as it is.
 const char* PMIx_Get_attribute_string(const char* attribute) {
     if (attribute == nullptr) return "UNKNOWN";
     const char* string = attribute_by_name(attribute).string;
+    if (string == nullptr) string = attribute_like(attribute).string;
     return string == nullptr ? attribute : string;
 }
 const char* PMIx_Get_attribute_name(const char* attrstring) {
     if (attrstring == nullptr) return "UNKNOWN";
     const char* name = attribute_by_string(attrstring).name;
+    if (name == nullptr) name = attribute_like(attrstring).name;
     return name == nullptr ? attrstring : name;
 }
 

@@ -57,7 +57,7 @@ pmix_status_t encode_elements(ByteWriter& w, pmix_data_type_t type, const void* 
     if (elements == nullptr) n = 0;
     const TypeRow* row = type_row(type);
     if (n != 0 && (row == nullptr || row->size == 0)) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    if (n > kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    if (n > most_elements(row)) return PMIX_ERR_BAD_PARAM;
     w.u32(static_cast<uint32_t>(n));
     if (n != 0 && row->plain && kLittleEndian) {
         w.raw(elements, n * row->size);

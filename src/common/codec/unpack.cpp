@@ -84,7 +84,7 @@ pmix_status_t decode_elements(ByteReader& r, pmix_data_type_t type, void** out, 
     if (!r.ok()) return PMIX_ERR_UNPACK_FAILURE;
     if (count == 0) return PMIX_SUCCESS;
     if (row == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    if (count > kMaxListLength || !r.spend(size_t{count} * row->size)) return PMIX_ERR_UNPACK_FAILURE;
+    if (count > most_elements(row) || !r.spend(size_t{count} * row->size)) return PMIX_ERR_UNPACK_FAILURE;
     pmix_status_t rc = create_array(type, count, out);
     if (rc != PMIX_SUCCESS) return rc;
     *n = count;

@@ -207,7 +207,10 @@ Result<std::string> generate_proc_map(std::string_view list) {
     if (!unwrapped) return unwrapped.status();
     RankWriter writer;
     if (scan_ranks(unwrapped->text, writer) != Scan::done || !writer.any()) return PMIX_ERR_BAD_PARAM;
-    return writer.take();
+    std::string made = writer.take();
+    // What no job can be registered with (a rank of two nodes) is none.
+    if (const auto read = parse_proc_map(as_bytes(made)); !read.ok()) return read.status();
+    return made;
 }
 
 std::string generate_proc_map(const ProcMap& procs) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/values/attributes.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -110,6 +112,17 @@ Attribute attribute_by_string(std::string_view string) noexcept {
                                [](uint16_t i, std::string_view s) { return text(kRows[i].string) < s; });
     if (at == kByString.end() || text(kRows[*at].string) != string) return {nullptr, nullptr, PMIX_UNDEF};
     return at_row(kRows[*at]);
+}
+
+Attribute attribute_like(std::string_view text_of_either) noexcept {
+    const auto same = [&](uint16_t offset) {
+        const char* other = text(offset);
+        return ::strncasecmp(other, text_of_either.data(), text_of_either.size()) == 0 &&
+               other[text_of_either.size()] == '\0';
+    };
+    for (const Row& row : kRows)
+        if (same(row.name) || same(row.string)) return at_row(row);
+    return {nullptr, nullptr, PMIX_UNDEF};
 }
 
 size_t attribute_count() noexcept {

@@ -22,6 +22,9 @@ struct Attribute {
 Attribute attribute_by_name(std::string_view name) noexcept;
 Attribute attribute_by_string(std::string_view string) noexcept;
 
+// By its name or its string, and case does not count. A search through all.
+Attribute attribute_like(std::string_view text) noexcept;
+
 // All of them, ordered by name, second names included.
 size_t attribute_count() noexcept;
 Attribute attribute_at(size_t index) noexcept;

@@ -9,11 +9,17 @@
 #include <cstring>
 
 #include "common/base/bytes.h"
+#include "common/base/limits.h"
 #include "common/base/opaque.h"
 #include "common/placement/locality.h"
 #include "common/values/describe.h"
 
 namespace pmix::common {
+
+// Elements of one array in a message. Numbers are bounded by their bytes, as a byte object is.
+inline size_t most_elements(const TypeRow* row) noexcept {
+    return row != nullptr && row->plain ? kMaxFramePayload / row->size : kMaxListLength;
+}
 
 // Elements of a plain type are their own encoding then.
 inline constexpr bool kLittleEndian = std::endian::native == std::endian::little;

@@ -49,6 +49,8 @@ TEST(GenerateRegex, BadListsAreRefusedWithNothingToFree) {
     char* text = nullptr;
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("node1,node2", &text));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2x", &text));
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2", &text)) << "a rank of two nodes";
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0;0", &text));
     EXPECT_EQ(nullptr, text);
 }
 

@@ -48,7 +48,11 @@ TEST(Attributes, UnknownComesBackAsItIs) {
     const char* odd = "pmix.no.such.thing";
     EXPECT_EQ(PMIx_Get_attribute_name(odd), odd);
     EXPECT_EQ(PMIx_Get_attribute_string(odd), odd);
-    EXPECT_STREQ(PMIx_Get_attribute_string("pmix_timeout"), "pmix_timeout");  // case counts
+    // As somebody types them.
+    EXPECT_STREQ(PMIx_Get_attribute_string("pmix_timeout"), PMIX_TIMEOUT);
+    EXPECT_STREQ(PMIx_Get_attribute_name("PMIX.TIMEOUT"), "PMIX_TIMEOUT");
+    EXPECT_STREQ(PMIx_Get_attribute_string("PMIX_TIMEOU"), "PMIX_TIMEOU");
+    EXPECT_STREQ(PMIx_Get_attribute_string("PMIX_TIMEOUTS"), "PMIX_TIMEOUTS");
     EXPECT_STREQ(PMIx_Get_attribute_string("PMIX_TIMEOUT"), PMIX_TIMEOUT);
     EXPECT_STREQ(PMIx_Get_attribute_name(PMIX_EVENT_HDLR_NAME), "PMIX_EVENT_HDLR_NAME");
     EXPECT_STREQ(PMIx_Get_attribute_name(PMIX_ALLOC_FABRIC), "PMIX_ALLOC_FABRIC");

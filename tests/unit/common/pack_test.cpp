@@ -168,6 +168,30 @@ TEST(Pack, CountsNeverSizeAnAllocation) {
     EXPECT_EQ(decode_exact(query.data(), query.size()), PMIX_ERR_UNPACK_FAILURE);
 }
 
+TEST(Pack, ArraysOfNumbers_AreBoundedByTheirBytes) {
+    constexpr size_t kMany = (17u << 20) + 3;
+    std::vector<uint8_t> bytes(kMany, 7);
+    bytes.back() = 9;
+    pmix_data_array_t array{PMIX_UINT8, bytes.size(), bytes.data()};
+    pmix_value_t value{};
+    value.type = PMIX_DATA_ARRAY;
+    value.data.darray = &array;
+    ByteWriter w;
+    ASSERT_EQ(PMIX_SUCCESS, encode_value(w, value));
+    Value back;
+    ASSERT_EQ(PMIX_SUCCESS, decode_value_into(w.view(), back.c_ptr()));
+    ASSERT_EQ(kMany, back.get().data.darray->size);
+    EXPECT_EQ(9, static_cast<const uint8_t*>(back.get().data.darray->array)[kMany - 1]);
+    array.size = size_t{kMaxFramePayload} + 1;
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_value(w, value));
+    array.type = PMIX_UINT64;
+    array.size = kMaxFramePayload / 8 + 1;
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_value(w, value));
+    array.type = PMIX_INFO;  // which take more memory than bytes
+    array.size = kMaxListLength + 1;
+    EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_value(w, value));
+}
+
 TEST(Pack, NestingIsBounded) {
     for (unsigned depth : {kMaxValueDepth, kMaxValueDepth + 1, 100000u}) {
         ByteWriter w;
