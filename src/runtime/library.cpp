@@ -16,6 +16,7 @@
 #include "client/iof/iof.h"
 #include "client/services/fabric.h"
 #include "client/session/session.h"
+#include "client/state/read_guard.h"
 #include "client/tool/keepalive.h"
 #include "client/tool/server_set.h"
 #include "common/base/log.h"

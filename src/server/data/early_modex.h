@@ -13,10 +13,14 @@
 #include <list>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "common/base/bytes.h"
 #include "common/base/callback.h"
 #include "common/base/ids.h"
+#include "common/base/status.h"
 #include "server/base/scheduler.h"
+#include "transport/deadline.h"
 
 namespace pmix::server {
 
