@@ -397,7 +397,6 @@ pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char*
     if (rc != PMIX_SUCCESS) return rc;
     if (asks_first(session, request)) return PMIX_ERR_NOT_FOUND;
     Hit hit;
-    Reading reading;
     const Sources from = sources(session, request);
     if (from.target != nullptr && from.target->is_superseded()) return PMIX_ERR_NOT_FOUND;
     rc = look_up(from, request, hit);

@@ -18,7 +18,8 @@ class Session;
 // What callers free without a look at the status: NULL, unless it is storage of their own.
 void clear_result(const pmix_info_t infos[], size_t ninfos, pmix_value_t** ret_value) noexcept;
 
-// The usual Get: no qualifiers, and the value is here. Anything but PMIX_SUCCESS: nothing has happened, ask get().
+// Inside a Reading. The usual Get: no qualifiers, and the value is here. Anything but PMIX_SUCCESS: nothing has
+// happened, ask get().
 pmix_status_t get_at_once(Session& session, const pmix_proc_t* proc, const char* key, pmix_value_t** ret_value);
 
 // stores_only: what PMIx_Query_info has returned earlier is not looked at.
