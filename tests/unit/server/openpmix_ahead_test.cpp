@@ -7,7 +7,7 @@
 #include <string>
 
 #include "support/openpmix_client.h"
-#include "support/server_here.h"
+#include "support/served_job.h"
 
 namespace openpmix_ahead_test {
 
@@ -21,30 +21,10 @@ namespace {
 
 constexpr Rank kRanks = 6;
 
-InfoList with_openpmix() {
-    InfoList infos = ServerHere::named();
-    infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
-    return infos;
-}
-
 // A job of six local ranks, of which the last one reads what the others have put.
 class OpenPmixAheadTest : public ::testing::Test {
   protected:
-    OpenPmixAheadTest() : server_(nullptr, with_openpmix()) {
-        InfoList infos;
-        infos.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
-        pmix_nspace_t name;
-        PMIx_Load_nspace(name, "job");
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(name, kRanks, infos.c_array(), infos.size(), nullptr, nullptr));
-        for (Rank rank = 0; rank < kRanks; ++rank) {
-            const pmix_proc_t proc = ProcId("job", rank).to_c();
-            EXPECT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-        }
-        ChildEnvironment child(ProcId("job", 0).to_c());
-        uri_ = child.get("PMIX_SERVER_URI41");
-    }
+    OpenPmixAheadTest() : server_(nullptr, serving_openpmix()), uri_(register_served_job(kRanks)) {}
     void SetUp() override {
         for (Rank rank = 0; rank < kRanks; ++rank) {
             clients_.emplace_back(uri_);

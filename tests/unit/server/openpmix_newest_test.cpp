@@ -13,7 +13,7 @@
 #include "support/fake_client.h"
 #include "support/openpmix_client.h"
 #include "support/remote_data.h"
-#include "support/server_here.h"
+#include "support/served_job.h"
 
 namespace openpmix_newest_test {
 
@@ -48,22 +48,8 @@ pmix_server_module_t host_module() {
 // A server with a job of three local ranks, and a client of the newest release for each.
 class OpenPmixNewestTest : public ::testing::Test {
   protected:
-    OpenPmixNewestTest() : module_(host_module()), server_(&module_, ServerHere::named()) {
-        InfoList infos;
-        infos.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
-        pmix_nspace_t name;
-        PMIx_Load_nspace(name, "job");
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(name, kRanks, infos.c_array(), infos.size(), nullptr, nullptr));
-        for (pmix_rank_t rank = 0; rank < kRanks; ++rank) {
-            const pmix_proc_t proc = ProcId("job", rank).to_c();
-            EXPECT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-        }
-        const pmix_proc_t first = ProcId("job", 0).to_c();
-        ChildEnvironment child(first);
-        uri_ = child.get("PMIX_SERVER_URI41");
-    }
+    OpenPmixNewestTest()
+        : module_(host_module()), server_(&module_, ServerHere::named()), uri_(register_served_job(kRanks)) {}
     void SetUp() override {
         for (uint32_t rank = 0; rank < kRanks; ++rank) connect(clients_[rank], rank, kNewest, "v61");
     }

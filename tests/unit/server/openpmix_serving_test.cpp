@@ -8,7 +8,7 @@
 #include "common/values/array_value.h"
 #include "server/server.h"
 #include "support/openpmix_client.h"
-#include "support/server_here.h"
+#include "support/served_job.h"
 #include "support/sockets.h"
 
 namespace openpmix_serving_test {
@@ -19,18 +19,11 @@ using common::Value;
 
 namespace {
 
-InfoList with_openpmix() {
-    InfoList infos = ServerHere::named();
-    infos.append_flag(PMIX_WIREUP_OPENPMIX, true);
-    return infos;
-}
-
 // A server with a job of two local ranks, and a client for each.
 class OpenPmixServingTest : public ::testing::Test {
   protected:
-    OpenPmixServingTest() : server_(nullptr, with_openpmix()) {
+    OpenPmixServingTest() : server_(nullptr, serving_openpmix()) {
         InfoList infos;
-        infos.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
         // Keys of a node and of an application among the job's, as some hosts give them.
         infos.append_number<uint32_t>(PMIX_NODE_SIZE, 2, PMIX_UINT32);
         infos.append_flag(PMIX_NODE_OVERSUBSCRIBED, true);
@@ -52,17 +45,7 @@ class OpenPmixServingTest : public ::testing::Test {
         EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_ppn("0,1", &regex));
         infos.append(PMIX_PROC_MAP, regex, PMIX_REGEX);
         std::free(regex);
-        pmix_nspace_t name;
-        PMIx_Load_nspace(name, "job");
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 2, infos.c_array(), infos.size(), nullptr, nullptr));
-        for (pmix_rank_t rank : {0u, 1u}) {
-            const pmix_proc_t proc = ProcId("job", rank).to_c();
-            EXPECT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-        }
-        const pmix_proc_t first = ProcId("job", 0).to_c();
-        ChildEnvironment child(first);
-        uri_ = child.get("PMIX_SERVER_URI41");
+        uri_ = register_served_job(2, std::move(infos));
     }
     void SetUp() override {
         zero_.emplace(uri_);
