@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "common/values/describe.h"
 #include "common/values/info_view.h"
 #include "openpmix/known_types.h"
 
@@ -22,6 +23,8 @@ common::Infos tellable_infos(const common::Infos& infos, const Traits& traits) {
 
 bool is_tellable(const Traits& traits, const pmix_value_t& value) {
     if (!is_known(traits, value)) return false;
+    const common::TypeRow* row = common::type_row(value.type);
+    if (row != nullptr && row->plain) return true;
     pmix_info_t info{};
     info.value = value;
     HelloInfosMessage message;

@@ -38,7 +38,7 @@ bool refused_in_strict_mode(const Session& session, std::string_view key) noexce
 }
 
 // Encodes and stores. Texts and byte objects, which is nearly everything that is ever put, are passed to the store as
-// two buffers, without a copy between.
+// two buffers, without a copy between, and numbers take no memory.
 pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common::Rank rank, std::string_view key,
                    pmix_scope_t scope, const pmix_value_t& value) {
     dstore::PrivateStore& store = session.mine();
@@ -57,6 +57,11 @@ pmix_status_t keep(Session& session, dstore::PrivateStore::Nspace nspace, common
     // Such a server would refuse the commit, with all that is in it.
     if (scope != PMIX_INTERNAL && session.server_has_more() && !session.server_takes(value)) [[unlikely]]
         return PMIX_ERR_NOT_SUPPORTED;
+    uint8_t number[common::kMaxScalarBytes];
+    if (const size_t n = common::encode_number(value, number); n != 0) {
+        store.put(nspace, rank, dstore::Key(key), scope, {number, n});
+        return PMIX_SUCCESS;
+    }
     common::ByteWriter encoded(96);
     WIREUP_RETURN_IF_ERROR(common::encode_value(encoded, value));
     if (!can_be_sent(key, scope, encoded.size())) return PMIX_ERR_BAD_PARAM;

@@ -228,6 +228,14 @@ size_t encode_scalar(pmix_data_type_t type, uint64_t number, uint8_t (&out)[kMax
     return 2u + row->size;
 }
 
+size_t encode_number(const pmix_value_t& value, uint8_t (&out)[kMaxScalarBytes]) noexcept {
+    const TypeRow* row = type_row(value.type);
+    if (!kLittleEndian || row == nullptr || !row->plain || row->held != Held::in_place) return 0;
+    store_le<uint16_t>(out, value.type);
+    std::memcpy(out + 2, held_element(*row, &value), row->size);
+    return 2u + row->size;
+}
+
 void encode_string_value(ByteWriter& w, std::string_view text) {
     w.u16(PMIX_STRING);
     w.u32(static_cast<uint32_t>(text.size() + 1));

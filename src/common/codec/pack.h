@@ -52,6 +52,9 @@ inline pmix_data_type_t encoded_type(Bytes encoded) noexcept {
 inline constexpr size_t kMaxScalarBytes = 16;
 size_t encode_scalar(pmix_data_type_t type, uint64_t number, uint8_t (&out)[kMaxScalarBytes]) noexcept;
 
+// The same of a value that is such a number, as encode_value() writes it.
+size_t encode_number(const pmix_value_t& value, uint8_t (&out)[kMaxScalarBytes]) noexcept;
+
 // A string value straight from its characters.
 void encode_string_value(ByteWriter& w, std::string_view text);
 

@@ -192,6 +192,33 @@ TEST(Pack, ArraysOfNumbers_AreBoundedByTheirBytes) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_value(w, value));
 }
 
+TEST(Pack, ANumber_TakesNoMemoryAndTheSameBytes) {
+    size_t numbers = 0;
+    for (pmix_data_type_t type = 0; type < kTypeRows; ++type) {
+        const TypeRow* row = type_row(type);
+        if (row == nullptr || row->held == Held::by_pointer) continue;
+        pmix_value_t value{};
+        value.type = type;
+        uint8_t bytes[kMaxScalarBytes];
+        if (!row->plain) {
+            EXPECT_EQ(0u, encode_number(value, bytes)) << row->name;
+            continue;
+        }
+        ++numbers;
+        std::memset(&value.data, 0x5a, row->size);
+        ByteWriter w;
+        ASSERT_EQ(PMIX_SUCCESS, encode_value(w, value)) << row->name;
+        const size_t size = encode_number(value, bytes);
+        ASSERT_EQ(w.size(), size) << row->name;
+        EXPECT_EQ(0, std::memcmp(w.data(), bytes, size)) << row->name;
+    }
+    EXPECT_LT(20u, numbers);
+    pmix_value_t unknown{};
+    unknown.type = 9999;
+    uint8_t bytes[kMaxScalarBytes];
+    EXPECT_EQ(0u, encode_number(unknown, bytes));
+}
+
 TEST(Pack, NestingIsBounded) {
     for (unsigned depth : {kMaxValueDepth, kMaxValueDepth + 1, 100000u}) {
         ByteWriter w;
