@@ -379,6 +379,7 @@ void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
 }
 
 void Get::namespace_gone(Nspace& nspace) {
+    for (EarlyModex::Held& held : early_.take(nspace.name)) tell_host(std::move(held.respond), PMIX_ERR_NOT_FOUND, {});
     early_.ended(nspace.name);
     std::list<Question> over;
     for (auto it = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});

@@ -91,6 +91,18 @@ TEST_F(ServerEarlyModexTest, Request_OfAJobThatHasEnded_IsAnsweredAtOnce) {
     EXPECT_EQ(1, other.calls);
 }
 
+// Its processes were announced, but the job itself was not. rows: V13
+TEST_F(ServerEarlyModexTest, Request_OfAJobThatEndsUnregistered_IsAnswered) {
+    server_.add_client("job", 0);
+    Got held;
+    ask({"job", 7}, held);
+    EXPECT_EQ(0, held.calls);
+    end("job");
+    ASSERT_TRUE(server_.turn_until([&] { return held.calls == 1; }));
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, held.status);
+    EXPECT_EQ(0u, gets().waiting());
+}
+
 // rows: V13
 TEST_F(ServerEarlyModexTest, Requests_ThatAreTooMany_AreAnsweredAtOnce) {
     std::vector<Got> held(server::kMostEarly);
