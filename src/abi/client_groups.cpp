@@ -6,7 +6,7 @@
 
 #include "abi/boundary.h"
 #include "client/groups/group_api.h"
-#include "client/groups/group_invite.h"
+#include "client/groups/group_invite_api.h"
 
 namespace client = pmix::client;
 using pmix::api::boundary;

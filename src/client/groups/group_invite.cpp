@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "client/data/get.h"
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
-#include "client/groups/group_served.h"
-#include "client/session/request.h"
 #include "client/session/session.h"
 #include "client/state/group_membership.h"
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
-#include "common/values/support.h"
 
 namespace pmix::client {
 
@@ -27,8 +23,6 @@ namespace {
 // How long those whose inviter has ended wait for a successor.
 constexpr int64_t kOrphanMs = 10'000;
 constexpr size_t kMaxReceived = 256;
-// What the construct at the end does is this call's as well.
-constexpr common::Levels kBothLevels = common::level::client | common::level::server;
 
 // Directives that the collective at the end must have from all.
 constexpr std::string_view kForAll[] = {PMIX_GROUP_OPTIONAL,
@@ -522,163 +516,6 @@ void GroupInvites::server_gone(pmix_status_t why) noexcept {
     } catch (const std::bad_alloc&) {
         // There is no memory left to report the end with: a caller that waits ends by its own timeout, if it has one.
     }
-}
-
-// ---- the calls ----
-
-namespace {
-
-// Single processes for wildcards: an invitation is answered by each.
-common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs) {
-    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-    auto list = checked_procs(procs, nprocs);
-    if (!list) return list;
-    ProcList out;
-    const auto add = [&](ProcId&& p) {
-        if (!contains(out, p)) out.push_back(std::move(p));
-    };
-    for (ProcId& p : *list) {
-        if (p.rank != PMIX_RANK_WILDCARD) {
-            add(std::move(p));
-            continue;
-        }
-        const pmix_proc_t job = p.to_c();
-        pmix_value_t* value = nullptr;
-        WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value));
-        uint64_t size = 0;
-        common::read_number(*value, &size);
-        common::destroy_value(value);
-        std::free(value);
-        if (size > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
-        for (common::Rank r = 0; r < size; ++r) add({p.nspace, r});
-    }
-    return out;
-}
-
-struct PreparedInvitation {
-    std::string name;
-    InfoList infos;
-};
-
-common::Result<PreparedInvitation> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
-                                           common::Function function) {
-    int timeout_s = 0;
-    pmix_status_t rc = check_infos(infos, ninfos);
-    if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
-    if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, kBothLevels);
-    if (rc != PMIX_SUCCESS) return rc;
-    PreparedInvitation p;
-    auto checked = checked_group_name(name);
-    if (!checked) return checked.status();
-    p.name = std::move(checked).value();
-    auto copy = InfoList::from_c(infos, ninfos);
-    if (!copy) return copy.status();
-    p.infos = std::move(copy).value();
-    if (!session.connected()) return PMIX_ERR_UNREACH;
-    return p;
-}
-
-// Runs the form that calls back, and waits if it has begun.
-template <class Start>
-pmix_status_t waited(Session& session, pmix_info_t** results, size_t* nresults, Start&& start) {
-    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    transport::Waiter waiter;
-    pmix_status_t status = PMIX_ERROR;
-    InfoList list;
-    const pmix_status_t begun = start([&](pmix_status_t rc, InfoList&& infos) {
-        status = rc;
-        list = std::move(infos);
-        waiter.complete();
-    });
-    if (begun != PMIX_SUCCESS) return begun;
-    session.loop().wait(waiter, transport::Deadline::never());
-    hand_out_results(std::move(list), results, nresults);
-    return status;
-}
-
-}  // namespace
-
-namespace {
-
-pmix_status_t begin_invite(Session& session, PreparedInvitation&& p, ProcList&& members, GroupDone done) {
-    WIREUP_RETURN_IF_ERROR(commit_for_group(session));
-    if (session.server_invites())
-        return invite_by_server(session, std::move(p.name), std::move(members), p.infos, std::move(done));
-    session.group_events().invites().invite(std::move(p.name), std::move(members), std::move(p.infos), std::move(done));
-    return PMIX_SUCCESS;
-}
-
-pmix_status_t begin_join(Session& session, PreparedInvitation&& p, ProcList&& leader, bool accept, GroupDone done) {
-    if (accept) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
-    if (session.server_invites())
-        return join_by_server(session, std::move(p.name), std::move(leader), accept, p.infos, std::move(done));
-    session.group_events().invites().join(std::move(p.name), leader[0], accept, std::move(p.infos), std::move(done));
-    return PMIX_SUCCESS;
-}
-
-// The inviter of a join: a single process.
-common::Result<ProcList> checked_leader(const pmix_proc_t* leader, pmix_group_opt_t opt) {
-    if (leader == nullptr || (opt != PMIX_GROUP_ACCEPT && opt != PMIX_GROUP_DECLINE)) return PMIX_ERR_BAD_PARAM;
-    if (!common::is_real_rank(leader->rank)) return PMIX_ERR_BAD_PARAM;
-    return checked_procs(leader, 1);
-}
-
-// A server that invites them finds the processes of a wildcard itself.
-common::Result<ProcList> members_for(Session& session, const pmix_proc_t procs[], size_t nprocs) {
-    if (!session.server_invites()) return single_procs(session, procs, nprocs);
-    if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-    return checked_procs(procs, nprocs);
-}
-
-GroupDone calling_back(pmix_info_cbfunc_t callback, void* cbdata) {
-    return [callback, cbdata](pmix_status_t rc, InfoList&& infos) {
-        call_with_results(callback, cbdata, rc, std::move(infos));
-    };
-}
-
-}  // namespace
-
-pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
-                           const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
-    if (!p) return p.status();
-    if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    auto list = members_for(session, procs, nprocs);
-    if (!list) return list.status();
-    return waited(session, results, nresults, [&](GroupDone done) {
-        return begin_invite(session, std::move(p).value(), std::move(list).value(), std::move(done));
-    });
-}
-
-pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
-                              const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
-    if (!p) return p.status();
-    auto list = members_for(session, procs, nprocs);
-    if (!list) return list.status();
-    return begin_invite(session, std::move(p).value(), std::move(list).value(), calling_back(callback, cbdata));
-}
-
-pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
-                         const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
-    if (!p) return p.status();
-    auto list = checked_leader(leader, opt);
-    if (!list) return list.status();
-    return waited(session, results, nresults, [&](GroupDone done) {
-        return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
-                          std::move(done));
-    });
-}
-
-pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
-                            const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_join);
-    if (!p) return p.status();
-    auto list = checked_leader(leader, opt);
-    if (!list) return list.status();
-    return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
-                      calling_back(callback, cbdata));
 }
 
 }  // namespace pmix::client

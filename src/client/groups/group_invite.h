@@ -118,13 +118,4 @@ class GroupInvites {
     bool shut_ = false;
 };
 
-pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
-                           const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults);
-pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
-                              const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata);
-pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
-                         const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults);
-pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_t* leader, pmix_group_opt_t opt,
-                            const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata);
-
 }  // namespace pmix::client

@@ -10,7 +10,7 @@
 #include "client/data/fence.h"
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
-#include "client/groups/group_invite.h"
+#include "client/groups/group_invite_api.h"
 #include "client/modules.h"
 #include "client/session/session.h"
 #include "common/protocol/group_calls.h"

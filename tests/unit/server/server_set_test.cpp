@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "client/events/events.h"
-#include "client/groups/group_invite.h"
+#include "client/groups/group_invite_api.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
 #include "client/session/session.h"
