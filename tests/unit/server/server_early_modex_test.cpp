@@ -42,7 +42,10 @@ class ServerEarlyModexTest : public ::testing::Test {
             return 0;
         });
     }
-    void end(const std::string& nspace) { server_.setup().deregister_nspace(nspace); }
+    void end(const std::string& nspace) {
+        const transport::LoopRole role(*server_.loop);
+        server_.setup().deregister_nspace(nspace);
+    }
 
     FakeHost host_;
     pmix_server_module_t module_;

@@ -55,7 +55,10 @@ TEST(ServerEventsTest, ProcessSets_OfAJobThatEnds_EndWithIt) {
     ASSERT_EQ(PMIX_SUCCESS, define("gone", {{"brief", 0}}));
     ASSERT_EQ(PMIX_SUCCESS, define("shared", {{"brief", 1}, {"job", 0}}));
     ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("gone"); }));
-    s.server.setup().deregister_nspace("brief");
+    {
+        const transport::LoopRole role(*s.server.loop);
+        s.server.setup().deregister_nspace("brief");
+    }
     const auto& sets = s.server.parts().registry.process_sets();
     ASSERT_EQ(1u, sets.size());
     EXPECT_EQ("shared", sets[0].name);
