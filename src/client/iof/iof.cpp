@@ -249,10 +249,7 @@ void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_
         auto at = handlers_.find(reference);
         if (at == handlers_.end()) return;
         const auto handler = at->second;
-        for (auto& [key, stream] : handler->streams) {
-            flush(reference, stream);
-            show(*handler, stream, {}, true, reference, 0);
-        }
+        finish_all(reference, *handler);
         drop(reference);
     };
     if (!wait_for_server) {
@@ -304,10 +301,7 @@ void Iof::shut() noexcept {
     if (shut_) return;
     try {
         for (const auto& [reference, handler] : std::map<size_t, std::shared_ptr<Handler>>(handlers_)) {
-            for (auto& [key, stream] : handler->streams) {
-                flush(reference, stream);
-                show(*handler, stream, {}, true, reference, 0);
-            }
+            finish_all(reference, *handler);
             drop(reference);
         }
         stdin_.stop(false);
@@ -420,13 +414,8 @@ void Iof::on_notify(common::IofNotify&& message) {
             // Shown below too: lines are put together once.
             const Bytes shown(reinterpret_cast<const uint8_t*>(text.data()), text.size());
             if (handler.console || handler.files.any()) {
-                Stream& target = handler.merge && stream.channel == PMIX_FWD_STDERR_CHANNEL
-                                     ? stream_of(handler, stream.source, PMIX_FWD_STDOUT_CHANNEL)
-                                     : stream;
-                if (target.file && write_iof_file(target.file.get(), text) != PMIX_SUCCESS) {
-                    target.file.reset();
-                    tell_failure(target, 0);
-                }
+                Stream& target = target_of(handler, stream);
+                write_file(target, text);
                 shows = handler.console && !text.empty();
                 if (shows) console_.write(target.channel, text, reference, cost);
             }
@@ -452,30 +441,54 @@ void Iof::on_notify(common::IofNotify&& message) {
 // To the terminal and the file. The cost is given back when both have taken it.
 void Iof::show(Handler& handler, Stream& stream, std::string_view bytes, bool ends, size_t reference, size_t cost) {
     if (!handler.console && !handler.files.any()) return give_credit(reference, cost);
-    Stream& target = handler.merge && stream.channel == PMIX_FWD_STDERR_CHANNEL
-                         ? stream_of(handler, stream.source, PMIX_FWD_STDOUT_CHANNEL)
-                         : stream;
+    Stream& target = target_of(handler, stream);
     std::string text;
     const std::string now = handler.format.timestamp ? now_text() : std::string();
     stream.lines.add(bytes, now, text);
     if (ends) stream.lines.end(now, text);
-    if (target.file && write_iof_file(target.file.get(), text) != PMIX_SUCCESS) {
-        target.file.reset();
-        tell_failure(target, 0);
-    }
+    write_file(target, text);
     if (!handler.console || text.empty()) return give_credit(reference, cost);
     console_.write(target.channel, std::move(text), reference, cost);
 }
 
-void Iof::finish_stream(size_t reference, Handler& handler, Stream& stream, size_t cost, InfoList infos) {
+// Where merged streams are written.
+Iof::Stream& Iof::target_of(Handler& handler, Stream& stream) {
+    return handler.merge && stream.channel == PMIX_FWD_STDERR_CHANNEL
+               ? stream_of(handler, stream.source, PMIX_FWD_STDOUT_CHANNEL)
+               : stream;
+}
+
+void Iof::write_file(Stream& target, std::string_view text) {
+    if (!target.file || text.empty() || write_iof_file(target.file.get(), text) == PMIX_SUCCESS) return;
+    target.file.reset();
+    tell_failure(target, 0);
+}
+
+// What is buffered, and a line that has no end yet: nothing is added to them any more. The cost is given back with what
+// the terminal takes, and is 0 then.
+void Iof::flush_all(size_t reference, Handler& handler, Stream& stream, size_t& cost) {
     flush(reference, stream);
-    if (handler.function != nullptr && handler.format.any()) {
-        std::string text;
-        stream.lines.end(now_text(), text);
-        if (!text.empty()) call(reference, stream, text, {});
-        if (handler.console && !text.empty()) console_.write(stream.channel, text, reference, std::exchange(cost, 0));
-        if (stream.file && !text.empty()) write_iof_file(stream.file.get(), text);
+    if (handler.function == nullptr || !handler.format.any()) return;
+    std::string text;
+    stream.lines.end(now_text(), text);
+    if (text.empty()) return;
+    Stream& target = target_of(handler, stream);
+    call(reference, stream, text, {});
+    write_file(target, text);
+    if (handler.console) console_.write(target.channel, text, reference, std::exchange(cost, 0));
+}
+
+// The registration ends before the streams do.
+void Iof::finish_all(size_t reference, Handler& handler) {
+    for (auto& [key, stream] : handler.streams) {
+        size_t nothing = 0;
+        flush_all(reference, handler, stream, nothing);
+        show(handler, stream, {}, true, reference, 0);
     }
+}
+
+void Iof::finish_stream(size_t reference, Handler& handler, Stream& stream, size_t cost, InfoList infos) {
+    flush_all(reference, handler, stream, cost);
     if (!handler.other_goes_on(stream.source, stream.channel)) call(reference, stream, {}, std::move(infos));
     show(handler, stream, {}, true, reference, cost);
     // A merged stream's file may still be written by the other.

@@ -74,10 +74,14 @@ class Iof {
     void drop(size_t reference);
     Stream& stream_of(Handler& handler, const common::ProcId& source, pmix_iof_channel_t channel);
     void open_file(Handler& handler, Stream& stream);
+    Stream& target_of(Handler& handler, Stream& stream);
+    void write_file(Stream& target, std::string_view text);
     void show(Handler& handler, Stream& stream, std::string_view bytes, bool ends, size_t reference, size_t cost);
     void buffer(size_t reference, Stream& stream, common::Bytes bytes);
     void flush(size_t reference, Stream& stream);
     void call(size_t reference, const Stream& stream, std::string_view bytes, common::InfoList infos);
+    void flush_all(size_t reference, Handler& handler, Stream& stream, size_t& cost);
+    void finish_all(size_t reference, Handler& handler);
     void finish_stream(size_t reference, Handler& handler, Stream& stream, size_t cost, common::InfoList infos);
     void give_credit(size_t reference, size_t cost);
     void tell_failure(const Stream& stream, uint64_t lost);

@@ -89,6 +89,32 @@ TEST_F(IofTest, FormatsReachTheCallbackThatAskedForThem) {
               Got::all());
 }
 
+// A line that has no end yet is written where the lines before it are. rows: O3
+TEST_F(IofTest, MergedLineWithoutItsEnd_IsInTheFileWithTheOthers) {
+    InfoList infos = flags({PMIX_IOF_TAG_OUTPUT, PMIX_IOF_MERGE_STDERR_STDOUT});
+    infos.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/name");
+    ASSERT_EQ(0, pull(std::move(infos)));
+    output(1, "one\ntwo");
+    output(1, "err\nor", kErr);
+    output(1, "", kErr);
+    output(1, "");
+    EXPECT_EQ("[far,1]<stdout>: one\n[far,1]<stderr>: err\n[far,1]<stderr>: or\n[far,1]<stdout>: two\n",
+              file("name.far.1.stdout"));
+    EXPECT_EQ("(none)", file("name.far.1.stderr"));
+}
+
+// What was received before the end of the registration is not lost with it. rows: O3
+TEST_F(IofTest, LineWithoutItsEnd_IsHandedOutWhenTheRegistrationEnds) {
+    InfoList infos = flags({PMIX_IOF_TAG_OUTPUT});
+    infos.append_string(PMIX_IOF_OUTPUT_TO_FILE, directory + "/name");
+    ASSERT_EQ(0, pull(std::move(infos)));
+    output(1, "one\ntwo");
+    EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n"}), Got::all());
+    EXPECT_EQ(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n", "1:[far,1]<stdout>: two\n"}), Got::all());
+    EXPECT_EQ("[far,1]<stdout>: one\n[far,1]<stdout>: two\n", file("name.far.1.stdout"));
+}
+
 // rows: O3
 // proves: PMIx_IOF_pull PMIX_OUTPUT_NOCOPY PMIX_MERGE_STDERR_STDOUT client
 TEST_F(IofTest, FilesAloneAndMergedByTheirFormerNames) {
