@@ -354,6 +354,11 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     struct job_io io;
     jobio_of_spawn(&io, job_info, ninfo);
     options_complete_io(node.options, job_info, ninfo, &io);
+    /* As PMIx_IOF_pull answers them: two places for one stream, and output that is to be in files alone without any. */
+    const bool in_files_alone =
+        info_true(job_info, ninfo, PMIX_IOF_FILE_ONLY) || info_true(job_info, ninfo, PMIX_OUTPUT_NOCOPY);
+    const bool contradicts = (io.file && io.directory) || (in_files_alone && !jobio_has_files(&io));
+    if (status == PMIX_SUCCESS && contradicts) status = PMIX_ERR_BAD_PARAM;
     jobio_put(&request->body, &io);
     jobio_destruct(&io);
     wire_put_u32(&request->body, (uint32_t)napps);

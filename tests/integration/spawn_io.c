@@ -27,15 +27,20 @@ static void with_flag(const char* key) {
 }
 
 /* Spawns `command` with what with() was told. */
-static void spawn(const char* command, const char* first, const char* second, int count, pmix_nspace_t nspace) {
+static void spawn_for(pmix_status_t expected, const char* command, const char* first, const char* second, int count,
+                      pmix_nspace_t nspace) {
     char* arguments[] = {(char*)(uintptr_t)command, (char*)(uintptr_t)first, (char*)(uintptr_t)second, NULL};
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
     app.cmd = arguments[0];
     app.argv = arguments;
     app.maxprocs = count;
-    CHECK_OK(PMIx_Spawn(infos, ninfos, &app, 1, nspace));
+    CHECK_STATUS(PMIx_Spawn(infos, ninfos, &app, 1, nspace), expected);
     while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+}
+
+static void spawn(const char* command, const char* first, const char* second, int count, pmix_nspace_t nspace) {
+    spawn_for(PMIX_SUCCESS, command, first, second, count, nspace);
 }
 
 /* --- the three streams of a job that somebody else reads, and its input -------------------------------------------
@@ -407,6 +412,12 @@ static void files(int argc, char** argv) {
     run_line("for i in 1 2 3; do printf o; sleep 0.1; echo ut; done; echo err >&2", nspace);
     check_file(directory, "all.stdout", "out\nout\nout\nout\nout\nout\n");
     check_file(directory, "all.stderr", "err\nerr\n");
+    /* What a pull refuses too: files alone and no file, and two places for one stream. */
+    with_flag(PMIX_IOF_FILE_ONLY);
+    spawn_for(PMIX_ERR_BAD_PARAM, "true", NULL, NULL, 1, nspace);
+    with(PMIX_IOF_OUTPUT_TO_FILE, path, PMIX_STRING);
+    with(PMIX_IOF_OUTPUT_TO_DIRECTORY, directory, PMIX_STRING);
+    spawn_for(PMIX_ERR_BAD_PARAM, "true", NULL, NULL, 1, nspace);
     CHECK(rmdir(directory) == 0);
     finish();
 }
