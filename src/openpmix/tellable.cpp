@@ -23,8 +23,10 @@ common::Infos tellable_infos(const common::Infos& infos, const Traits& traits) {
 
 bool is_tellable(const Traits& traits, const pmix_value_t& value) {
     if (!is_known(traits, value)) return false;
+    // Nearly all values, which every release has a form for.
     const common::TypeRow* row = common::type_row(value.type);
-    if (row != nullptr && row->plain) return true;
+    const bool text = value.type == PMIX_STRING || value.type == PMIX_BYTE_OBJECT || value.type == PMIX_BOOL;
+    if (text || (row != nullptr && row->plain)) return true;
     pmix_info_t info{};
     info.value = value;
     HelloInfosMessage message;

@@ -133,6 +133,20 @@ class LifecycleLock {
     common::Mutex& mutex_;
     bool held_ = false;
 };
+// Calls that are not counted (boundary_fast) and have found the library before it was taken away. They do not wait, so
+// the limit is for a thread that does not run any more.
+void wait_for_fast_calls() {
+    constexpr int kSeconds = 10;
+    client::GracePeriod left;
+    left.begin();
+    if (!left.possible()) return;  // a kernel without membarrier: nothing tells when they have left
+    const auto limit = transport::Deadline::in_ms(kSeconds * 1000);
+    while (!left.over() && !limit.passed()) {
+        const timespec pause{0, 100'000};
+        ::nanosleep(&pause, nullptr);
+    }
+}
+
 }  // namespace
 
 Library* Library::enter() noexcept {
@@ -249,20 +263,6 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
     if (ret_proc != nullptr && library->strict_ && library->nameless_ && !library->client().connected())
         *ret_proc = common::ProcId().to_c();
     return g->init_status;
-}
-
-// Calls that are not counted (boundary_fast) and have found the library before it was taken away. They do not wait, so
-// the limit is for a thread that does not run any more.
-static void wait_for_fast_calls() {
-    constexpr int kSeconds = 10;
-    client::GracePeriod left;
-    left.begin();
-    if (!left.possible()) return;
-    const auto limit = transport::Deadline::in_ms(kSeconds * 1000);
-    while (!left.over() && !limit.passed()) {
-        const timespec pause{0, 100'000};
-        ::nanosleep(&pause, nullptr);
-    }
 }
 
 pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {

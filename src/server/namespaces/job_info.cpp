@@ -8,7 +8,6 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "common/base/comma_list.h"
@@ -18,6 +17,7 @@
 #include "common/values/array_value.h"
 #include "common/values/attributes.h"
 #include "dstore/qualified.h"
+#include "server/namespaces/node_index.h"
 
 namespace pmix::server {
 
@@ -104,29 +104,18 @@ class JobReader {
     void warn_of_type(const pmix_info_t& info) const noexcept;
     AppRef& app(uint32_t number);
 
-    // Places in a list of nodes, by what they are named by. The names lie in the host's arrays.
-    struct NodeIndex {
-        std::unordered_map<std::string_view, uint32_t> by_name;
-        std::unordered_map<uint32_t, uint32_t> by_id;
-
-        // A node without a name is the one of that number.
-        std::optional<uint32_t> find(std::string_view name, std::optional<uint32_t> id) const {
-            if (!name.empty()) return value_at(by_name, name);
-            return id ? value_at(by_id, *id) : std::nullopt;
-        }
-        template <class Map, class Key>
-        static std::optional<uint32_t> value_at(const Map& map, const Key& key) {
-            const auto at = map.find(key);
-            return at == map.end() ? std::nullopt : std::optional<uint32_t>(at->second);
-        }
-        void note(std::string_view name, std::optional<uint32_t> id, uint32_t place) {
-            if (!name.empty()) by_name.try_emplace(name, place);
-            if (id) by_id.try_emplace(*id, place);
-        }
-    };
+    // A node without a name is the one of that number.
+    static std::optional<uint32_t> find(const NodeIndex& index, std::string_view name, std::optional<uint32_t> id) {
+        if (!name.empty()) return index.find(name);
+        return id ? index.find(*id) : std::nullopt;
+    }
+    static void note(NodeIndex& index, std::string_view name, std::optional<uint32_t> id, uint32_t place) {
+        index.note(name, place);
+        if (id) index.note(*id, place);
+    }
 
     JobInfo& setup_;
-    NodeIndex named_, placed_on_;
+    NodeIndex named_, placed_on_;  // the names lie in the host's arrays
     bool warned_of_rank_ = false;
     ByteWriter arena_;
     ByteWriter scratch_;
@@ -164,10 +153,10 @@ uint32_t JobReader::node_place(const pmix_info_t* infos, size_t n) {
     view.get(PMIX_HOSTNAME, &name);
     std::optional<uint32_t> id;
     view.get(PMIX_NODEID, &id);
-    if (const auto known = named_.find(name, id)) return *known;
+    if (const auto known = find(named_, name, id)) return *known;
     const auto place = static_cast<uint32_t>(setup_.nodes_named.size());
     setup_.nodes_named.push_back({std::string(name), id, {}, {}});
-    named_.note(name, id, place);
+    note(named_, name, id, place);
     return place;
 }
 
@@ -300,11 +289,11 @@ void JobReader::note_place(common::Rank rank, const pmix_info_t* infos, size_t n
     std::optional<uint32_t> id;
     view.get(PMIX_NODEID, &id);
     if (name.empty() && !id) return;
-    auto place = placed_on_.find(name, id);
+    auto place = find(placed_on_, name, id);
     if (!place) {
         place = static_cast<uint32_t>(setup_.placed_on.size());
         setup_.placed_on.push_back({std::string(name), id, {}, {}});
-        placed_on_.note(name, id, *place);
+        note(placed_on_, name, id, *place);
     }
     if (setup_.placed.size() <= rank) setup_.placed.resize(rank + 1, common::kNoNode);
     setup_.placed[rank] = *place;

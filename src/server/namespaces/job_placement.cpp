@@ -3,10 +3,10 @@
 // arrays with their peers; else from proc arrays with node ids or hostnames; else all on one node, where nothing
 // contradicts.
 #include <algorithm>
-#include <unordered_map>
 
 #include "common/base/log.h"
 #include "server/namespaces/job_info.h"
+#include "server/namespaces/node_index.h"
 
 namespace pmix::server {
 
@@ -21,22 +21,11 @@ std::string_view short_name(std::string_view host) noexcept {
     return host.substr(0, host.find('.'));
 }
 
-// The place of each name in a list; nodes that nobody has named are in none.
-class Places {
-  public:
-    explicit Places(const std::vector<std::string>& nodes) {
-        places_.reserve(nodes.size());
-        for (uint32_t i = 0; i < nodes.size(); ++i)
-            if (!nodes[i].empty()) places_.emplace(nodes[i], i);
-    }
-    uint32_t of(std::string_view name) const noexcept {
-        const auto at = places_.find(name);
-        return at == places_.end() ? kNoNode : at->second;
-    }
-
-  private:
-    std::unordered_map<std::string_view, uint32_t> places_;
-};
+NodeIndex index_of(const std::vector<std::string>& nodes) {
+    NodeIndex places;
+    for (uint32_t i = 0; i < nodes.size(); ++i) places.note(nodes[i], i);
+    return places;
+}
 
 pmix_status_t take_procs(std::vector<uint32_t> node_of, Placed& placed) {
     auto procs = ProcMap::from_node_index(static_cast<uint32_t>(placed.nodes.size()), std::move(node_of));
@@ -57,7 +46,7 @@ Result<bool> take_all(const JobInfo& setup, std::vector<uint32_t> node_of, Place
 
 // Node arrays that name their ranks are a process map in another dress, or a part of one: the node of each rank.
 Result<std::vector<uint32_t>> node_of_peers(const JobInfo& setup, const Placed& before, const Placed& placed) {
-    const Places places(placed.nodes);
+    const NodeIndex places = index_of(placed.nodes);
     std::vector<uint32_t> node_of;
     const auto put = [&](Rank rank, uint32_t place) {
         if (place == kNoNode) return;
@@ -66,13 +55,13 @@ Result<std::vector<uint32_t>> node_of_peers(const JobInfo& setup, const Placed& 
     };
     if (before.partial) {
         for (uint32_t i = 0; i < before.nodes.size(); ++i)
-            before.procs.for_each_on(i, [&](Rank rank) { put(rank, places.of(before.nodes[i])); });
+            before.procs.for_each_on(i, [&](Rank rank) { put(rank, places.find(before.nodes[i]).value_or(kNoNode)); });
     }
     for (const NodeRef& node : setup.nodes_named) {
         if (node.peers.empty()) continue;
         auto map = common::parse_proc_map(node.peers);
         if (!map.ok()) return map.status();
-        const uint32_t place = places.of(node.name);
+        const uint32_t place = places.find(node.name).value_or(kNoNode);
         map->for_each_on(0, [&](Rank rank) { put(rank, place); });
     }
     return node_of;
@@ -91,16 +80,17 @@ Result<bool> procs_from_arrays(const JobInfo& setup, const Placed& before, Place
     Placed trial;
     trial.nodes = placed.nodes;
     std::vector<std::string>& nodes = trial.nodes;
-    std::unordered_map<std::string_view, uint32_t> places;  // views of what outlives this call
-    for (uint32_t i = 0; i < nodes.size(); ++i) places.try_emplace(placed.nodes[i], i);
+    NodeIndex places = index_of(placed.nodes);
     std::vector<uint32_t> place(setup.placed_on.size(), kNoNode);
     for (size_t i = 0; i < setup.placed_on.size(); ++i) {
         const NodeRef& node = setup.placed_on[i];
         if (!node.name.empty()) {
-            const auto [at, fresh] = places.try_emplace(node.name, static_cast<uint32_t>(nodes.size()));
-            if (fresh && setup.has_nodes) return false;
-            if (fresh) nodes.push_back(node.name);
-            place[i] = at->second;
+            const auto known = places.find(node.name);
+            if (!known && setup.has_nodes) return false;
+            place[i] = known.value_or(static_cast<uint32_t>(nodes.size()));
+            if (known) continue;
+            places.note(node.name, place[i]);
+            nodes.push_back(node.name);
         } else if (node.id && *node.id < nodes.size()) {
             place[i] = *node.id;
         } else {
@@ -122,11 +112,11 @@ Result<bool> procs_from_before(const Placed& before, Placed& placed) {
     const bool by_place =
         std::any_of(before.nodes.begin(), before.nodes.end(), [](const auto& n) { return n.empty(); });
     if (by_place && before.nodes.size() != placed.nodes.size()) return false;
-    const Places places(placed.nodes);
+    const NodeIndex places = index_of(placed.nodes);
     std::vector<uint32_t> becomes(before.nodes.size(), kNoNode);
     for (uint32_t i = 0; i < becomes.size(); ++i) {
         if (by_place && !before.nodes[i].empty() && before.nodes[i] != placed.nodes[i]) return false;
-        becomes[i] = by_place ? i : places.of(before.nodes[i]);
+        becomes[i] = by_place ? i : places.find(before.nodes[i]).value_or(kNoNode);
         if (becomes[i] == kNoNode && before.procs.count_on(i) != 0) return false;
     }
     std::vector<uint32_t> node_of(before.procs.rank_limit(), kNoNode);
@@ -228,9 +218,9 @@ pmix_status_t place_as_far_as_known(const JobInfo& setup, std::string_view hostn
 Result<bool> place_without_map(const JobInfo& setup, std::string_view hostname, const Placed& before, Placed& placed) {
     placed.nodes = setup.has_nodes ? setup.nodes : before.nodes;
     if (placed.nodes.empty() || (before.more_nodes && !setup.has_nodes)) {
-        const Places known(before.nodes);
+        const NodeIndex known = index_of(before.nodes);
         for (const NodeRef& node : setup.nodes_named)
-            if (!node.name.empty() && known.of(node.name) == kNoNode) placed.nodes.push_back(node.name);
+            if (!node.name.empty() && !known.find(node.name)) placed.nodes.push_back(node.name);
     }
     auto node_of = node_of_peers(setup, before, placed);
     if (!node_of.ok()) return node_of.status();
@@ -250,24 +240,24 @@ Result<bool> place_without_map(const JobInfo& setup, std::string_view hostname, 
 
 // Numbers and other names of the nodes; what was said of a node before holds until something else is said.
 void number_nodes(const JobInfo& setup, const Placed& before, Placed& placed) {
-    const Places places(placed.nodes);
+    const NodeIndex places = index_of(placed.nodes);
     std::vector<uint32_t> ids(placed.nodes.size());
     for (uint32_t i = 0; i < ids.size(); ++i) ids[i] = i;
     for (uint32_t i = 0; i < before.node_ids.size(); ++i) {
-        const uint32_t place = before.node_ids[i] == i ? kNoNode : places.of(before.nodes[i]);
+        const uint32_t place = before.node_ids[i] == i ? kNoNode : places.find(before.nodes[i]).value_or(kNoNode);
         if (place != kNoNode) ids[place] = before.node_ids[i];
     }
     std::vector<bool> said(placed.nodes.size());
     std::vector<std::pair<uint32_t, std::string>> aliases;
     for (const NodeRef& node : setup.nodes_named) {
-        const uint32_t place = places.of(node.name);
+        const uint32_t place = places.find(node.name).value_or(kNoNode);
         if (place == kNoNode) continue;
         if (node.id) ids[place] = *node.id;
         for (const std::string& alias : node.aliases) aliases.emplace_back(place, alias);
         if (!node.aliases.empty()) said[place] = true;
     }
     for (const auto& [was, alias] : before.aliases) {
-        const uint32_t place = places.of(before.nodes[was]);
+        const uint32_t place = places.find(before.nodes[was]).value_or(kNoNode);
         if (place != kNoNode && !said[place]) aliases.emplace_back(place, alias);
     }
     bool renumbered = false;

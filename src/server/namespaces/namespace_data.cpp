@@ -2,8 +2,8 @@
 #include "server/namespaces/namespace_data.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "server/namespaces/node_index.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -39,26 +39,20 @@ namespace {
 class NodePlaces {
   public:
     explicit NodePlaces(const Placed& current) : listed_(current.node_ids.empty() ? current.nodes.size() : 0) {
-        by_name_.reserve(current.nodes.size());
-        for (uint32_t i = 0; i < current.nodes.size(); ++i) by_name_.try_emplace(current.nodes[i], i);
-        for (const auto& [place, alias] : current.aliases) by_name_.try_emplace(alias, place);
-        for (uint32_t i = 0; i < current.node_ids.size(); ++i) by_id_.try_emplace(current.node_ids[i], i);
+        for (uint32_t i = 0; i < current.nodes.size(); ++i) index_.note(current.nodes[i], i);
+        for (const auto& [place, alias] : current.aliases) index_.note(alias, place);
+        for (uint32_t i = 0; i < current.node_ids.size(); ++i) index_.note(current.node_ids[i], i);
     }
     // kNoNode when it is not in it.
-    uint32_t of(const NodeRef& node) const noexcept {
-        if (!node.name.empty()) {
-            if (const auto at = by_name_.find(node.name); at != by_name_.end()) return at->second;
-        }
+    uint32_t of(const NodeRef& node) const {
+        if (const auto place = index_.find(node.name)) return *place;
         if (!node.id) return kNoNode;
-        if (*node.id < listed_) return *node.id;
-        const auto at = by_id_.find(*node.id);
-        return at == by_id_.end() ? kNoNode : at->second;
+        return *node.id < listed_ ? *node.id : index_.find(*node.id).value_or(kNoNode);
     }
 
   private:
     const size_t listed_;  // nodes whose place is their number
-    std::unordered_map<std::string_view, uint32_t> by_name_;
-    std::unordered_map<uint32_t, uint32_t> by_id_;
+    NodeIndex index_;
 };
 
 struct Placing {
