@@ -124,13 +124,14 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
     std::ranges::stable_sort(by_key, {}, &common::PublishedItem::key);
     size_t found = 0;
     for (size_t i = 0; i < ndata; ++i) {
-        for (const common::PublishedItem* item :
-             std::ranges::equal_range(by_key, request.keys[i], {}, &common::PublishedItem::key)) {
-            if (common::decode_value_into(item->value, &data[i].value) != PMIX_SUCCESS) {
+        const std::string& key = request.keys[i];
+        auto it = std::ranges::lower_bound(by_key, key, {}, &common::PublishedItem::key);
+        for (; it != by_key.end() && (*it)->key == key; ++it) {
+            if (common::decode_value_into((*it)->value, &data[i].value) != PMIX_SUCCESS) {
                 std::memset(&data[i].value, 0, sizeof data[i].value);
                 continue;
             }
-            data[i].proc = item->owner.to_c();
+            data[i].proc = (*it)->owner.to_c();
             ++found;
             break;
         }
