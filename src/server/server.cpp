@@ -64,7 +64,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       events(observers, host, registry, segments, options.id, options.event_cache),
       get(observers, scheduler, host, registry, segments, deletions),
       commit(registry, get, deletions, counters),
-      fence(scheduler, host, registry, segments, get, options.fence_memory_at),
+      fence(scheduler, host, registry, segments, get, commit, options.fence_memory_at),
       connect(scheduler, host, registry, segments),
       disconnect(scheduler, host, registry, segments, connect),
       groups(scheduler, host, registry, budget, segments, events, get),
@@ -128,6 +128,11 @@ void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
 
 void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payload) {
     bool ours = false;
+    LeftCommits& left = fence.left_commits();
+    const auto is = [&header](common::Command command) { return header.command == static_cast<uint16_t>(command); };
+    // What it did before it sent this, and what others have done before they let it ask.
+    left.take_of(peer);
+    if (is(common::Command::get)) left.take_everywhere();
     try {
         ours = dispatch(*this, peer, header, payload);
     } catch (const std::bad_alloc&) {
@@ -135,8 +140,7 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
         ++counters.refused_requests;
         scheduler.step_lost();
         // A commit has none. Where there is no memory to refuse it the connection ends.
-        if (header.kind == common::FrameKind::notify &&
-            header.command == static_cast<uint16_t>(common::Command::commit)) {
+        if (header.kind == common::FrameKind::notify && is(common::Command::commit)) {
             try {
                 commit.unread(peer, payload);
             } catch (const std::bad_alloc&) {
@@ -144,7 +148,9 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
             }
         }
     }
-    if (header.command == static_cast<uint16_t>(common::Command::commit)) {
+    if (is(common::Command::get)) left.awaited();
+    if (is(common::Command::commit)) {
+        left.sent(peer);
         // A fence may wait for it.
         try {
             fence.commit_done(peer);
@@ -167,6 +173,7 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
 void Server::Parts::peer_lost(Peer& peer) {
     auto keep = peer.shared_from_this();
     if (peer.gone()) return;
+    fence.left_commits().take_of(peer);
     peer.set_gone();
     WIREUP_LOG(server, info, "%s:%u is gone%s", peer.id().nspace.c_str(), peer.id().rank,
                peer.finalized() ? "" : " without finalize");

@@ -108,7 +108,10 @@ common::Result<common::InfoList> Server::collect_job_info(std::string_view nspac
 }
 
 void Server::direct_modex_request(const common::ProcId& proc, Get::Respond respond) {
+    LeftCommits& left = parts_->fence.left_commits();
+    left.take_everywhere();
     parts_->get.modex_request(proc, std::move(respond));
+    left.awaited();
 }
 
 void Server::deliver_output(IofDelivery delivery) {

@@ -20,15 +20,16 @@
 
 namespace pmix::transport {
 
-// What lies in the memory. The commits of all processes follow.
+// What lies in the memory. The commits of all processes follow, and from the next page on their mailboxes.
 struct FenceMemory::Shared {
-    static constexpr uint32_t kMagic = 0x57464d31;  // "WFM1"
+    static constexpr uint32_t kMagic = 0x57464d32;  // "WFM2"
 
     uint32_t magic;
     uint32_t processes;
     std::atomic<uint32_t> server_takes_part;
     alignas(64) std::atomic<uint64_t> word;
     std::atomic<uint64_t> ends[2];  // of even rounds and of odd ones
+    alignas(64) CommitMailboxes::Word watch;
     alignas(64) std::atomic<uint64_t> commits[1];
 };
 
@@ -60,6 +61,11 @@ struct Word {
     static constexpr uint64_t kCollect = 1u << 17;
 };
 
+constexpr size_t whole_pages(size_t bytes) noexcept {
+    constexpr size_t kPage = 4096;
+    return (bytes + kPage - 1) / kPage * kPage;
+}
+
 // The half that says round and mode.
 uint32_t* upper_half(std::atomic<uint64_t>& word) noexcept {
     auto* halves = reinterpret_cast<uint32_t*>(&word);
@@ -73,10 +79,20 @@ long futex(std::atomic<uint64_t>& word, int operation, uint32_t value, const tim
 
 }  // namespace
 
+FenceMemory::FenceMemory(Shared* shared, uint32_t processes, Descriptor descriptor) noexcept
+    : shared_(shared),
+      processes_(processes),
+      descriptor_(std::move(descriptor)),
+      mailboxes_(reinterpret_cast<uint8_t*>(shared) + mailboxes_at(processes), CommitMailboxes::count_for(processes),
+                 shared->watch) {}
+
+size_t FenceMemory::mailboxes_at(uint32_t processes) noexcept {
+    return whole_pages(sizeof(Shared) + size_t{processes} * sizeof(std::atomic<uint64_t>));
+}
+
 size_t FenceMemory::size_for(uint32_t processes) noexcept {
-    constexpr size_t kPage = 4096;
-    const size_t bytes = sizeof(Shared) + size_t{processes} * sizeof(std::atomic<uint64_t>);
-    return (bytes + kPage - 1) / kPage * kPage;
+    return mailboxes_at(processes) +
+           whole_pages(size_t{CommitMailboxes::count_for(processes)} * CommitMailboxes::kBytes);
 }
 
 common::Result<std::unique_ptr<FenceMemory>> FenceMemory::create(uint32_t processes, uint32_t round) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory in which the processes of a job on one node meet for a fence: one word that counts those that
-// have joined a round, how the last two rounds ended, and for each process how many commits it has sent.
+// have joined a round, how the last two rounds ended, and for each process how many commits it has sent, and a mailbox
+// for the next one (commit_mailboxes.h).
 //
 // The server creates it, sealed in size, and gives it to the job's processes of one user. All of them may write there,
 // so nobody trusts it for anything but this job's own progress: a word that makes no sense sends a process to the
@@ -18,6 +19,7 @@
 #include <memory>
 
 #include "common/base/status.h"
+#include "transport/commit_mailboxes.h"
 #include "transport/deadline.h"
 #include "transport/descriptor.h"
 
@@ -85,11 +87,12 @@ class FenceMemory {
 
     State state() const noexcept;
     uint32_t processes() const noexcept { return processes_; }
+    CommitMailboxes& mailboxes() noexcept { return mailboxes_; }
 
   private:
     struct Shared;
-    FenceMemory(Shared* shared, uint32_t processes, Descriptor descriptor) noexcept
-        : shared_(shared), processes_(processes), descriptor_(std::move(descriptor)) {}
+    FenceMemory(Shared* shared, uint32_t processes, Descriptor descriptor) noexcept;
+    static size_t mailboxes_at(uint32_t processes) noexcept;
     static size_t size_for(uint32_t processes) noexcept;
     void set_end(uint32_t round, pmix_status_t status, bool ask) noexcept;
     void wake_all() const noexcept;
@@ -97,6 +100,7 @@ class FenceMemory {
     Shared* const shared_;
     const uint32_t processes_;
     const Descriptor descriptor_;  // the server's
+    CommitMailboxes mailboxes_;
 };
 
 }  // namespace pmix::transport

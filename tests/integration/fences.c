@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fences: sets of participants, repeated, overlapping, at the same time, and those that somebody does not come to.
- * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated|ways|scribbled */
+ * usage: fences repeated|subsets|overlapping|spelling|timeout|self|no_data|generated|ways|unfenced|scribbled */
 #include "check.h"
 
 /* rows: F1 F4 F5 */
@@ -273,8 +273,60 @@ static volatile uint64_t* fence_memory(size_t* words) {
     return from;
 }
 
-/* The first rank writes nonsense there while all fence. No fence lasts for ever, whatever its status, and no other job
- * and no server is the worse for it. rows: F8 */
+static uint32_t round_of(uint32_t rank) {
+    pmix_proc_t proc = rank_of_job(rank);
+    pmix_value_t* value = NULL;
+    CHECK_OK(PMIx_Get(&proc, "round", NULL, 0, &value));
+    const uint32_t found = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return found;
+}
+
+/* What a rank commits anew is there for the others without a fence too, while it makes no other call, also where
+ * commits
+ * are left in memory for the next fence. Each round another rank does it. rows: K8 */
+static void unfenced(int argc, char** argv) {
+    char path[PMIX_MAX_NSLEN + 64];
+    (void)argc, (void)argv;
+    start();
+    CHECK_OK(put_u32(PMIX_GLOBAL, "round", 0));
+    CHECK_OK(PMIx_Commit());
+    for (int i = 0; i < 12; i++) fence(false);
+    for (uint32_t round = 1; round <= 30; round++) {
+        const uint32_t writer = round % job_size;
+        /* Somebody else has committed just now, so that the server expects more. */
+        if (me.rank == (writer + 1) % job_size) {
+            CHECK_OK(put_u32(PMIX_GLOBAL, "other", round));
+            CHECK_OK(PMIx_Commit());
+        }
+        fence(false);
+        if (me.rank == writer) {
+            CHECK_OK(put_u32(PMIX_GLOBAL, "round", round));
+            CHECK_OK(PMIx_Commit());
+        } else {
+            for (int tries = 0; round_of(writer) != round; tries++) {
+                CHECK(tries < 60000);
+                usleep(1000);
+            }
+            snprintf(path, sizeof path, "seen.%s.%u.%u", me.nspace, round, me.rank);
+            FILE* seen = fopen(path, "w");
+            CHECK(seen);
+            fclose(seen);
+        }
+        for (uint32_t rank = 0; me.rank == writer && rank < job_size; rank++) {
+            snprintf(path, sizeof path, "seen.%s.%u.%u", me.nspace, round, rank);
+            for (int tries = 0; rank != writer && unlink(path) != 0; tries++) {
+                CHECK(tries < 60000);
+                usleep(1000);
+            }
+        }
+        fence(false);
+    }
+    finish();
+}
+
+/* The first rank writes nonsense there while all commit and fence. No fence lasts for ever, whatever its status, and no
+ * other job and no server is the worse for it. rows: F8 */
 static void scribbled(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
@@ -285,8 +337,13 @@ static void scribbled(int argc, char** argv) {
     uint32_t state = 1 + me.rank;
     for (int i = 0; i < 40; i++) {
         if (me.rank == 0 && i % 2) {
-            const size_t at = i % 4 == 1 ? 8 : dice(&state) % words; /* the word itself, or anything */
-            memory[at] = (uint64_t)dice(&state) << 48 | (uint64_t)dice(&state) << 32 | dice(&state);
+            /* The word itself, a mailbox, which are in the pages behind the first, or anything. */
+            const size_t at = i % 6 == 1 ? 8 : i % 6 == 3 ? 512 + dice(&state) % 4 * 256 : dice(&state);
+            memory[at % words] = (uint64_t)dice(&state) << 48 | (uint64_t)dice(&state) << 32 | dice(&state);
+        }
+        if (i % 2 == 0) {
+            CHECK_OK(put_u32(PMIX_GLOBAL, "mine", (uint32_t)i));
+            PMIx_Commit();
         }
         fence_of(NULL, 0, i % 3 == 0, i % 5 == 0);
     }
@@ -296,9 +353,9 @@ static void scribbled(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"repeated", repeated}, {"subsets", subsets},     {"overlapping", overlapping}, {"spelling", spelling},
-        {"timeout", timeout},   {"self", self},           {"no_data", no_data},         {"generated", generated},
-        {"ways", ways},         {"scribbled", scribbled},
+        {"repeated", repeated}, {"subsets", subsets},   {"overlapping", overlapping}, {"spelling", spelling},
+        {"timeout", timeout},   {"self", self},         {"no_data", no_data},         {"generated", generated},
+        {"ways", ways},         {"unfenced", unfenced}, {"scribbled", scribbled},
     };
     RUN_CASE(cases);
     return 0;

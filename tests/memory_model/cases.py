@@ -338,3 +338,54 @@ def fence_round(o):
             return mine, (yield load(other))
         return joins
     return {"word": 0, "data0": 0, "data1": 0}, [process("data0", "data1"), process("data1", "data0")]
+
+
+@case(orders={"leave": "seq_cst", "last_look": "seq_cst", "end_watch": "seq_cst", "look": "seq_cst", "take_back": "relaxed",
+              "claim": "release"},
+      forbids=lambda result: result not in (("left", 1), ("sends", "nothing")),
+      spare={"claim": "who fills the mailbox again is ordered by it: see mailbox_again"})
+def mailbox_watch(o):
+    """A commit that is left in a mailbox while the server stops looking is taken once, whole, or sent by its process."""
+    def process():
+        yield store("bytes", 1)
+        yield change("size", lambda size: 1, o["leave"])
+        if (yield load("watch", o["last_look"])) == 1:
+            return "left"
+        there = yield change("size", lambda size: 0 if size == 1 else None, o["take_back"])
+        return "sends" if there == 1 else "left"
+
+    def server():
+        yield change("watch", lambda watch: 0, o["end_watch"])
+        if (yield load("size", o["look"])) == 0:
+            return "nothing"
+        taken = yield load("bytes")
+        there = yield change("size", lambda size: 0 if size == 1 else None, o["claim"])
+        return taken if there == 1 else "nothing"
+    return {"bytes": 0, "size": 0, "watch": 1}, [process, server]
+
+
+@case(orders={"claim": "release", "empty_load": "acquire"}, forbids=lambda result: False)
+def mailbox_again(o):
+    """A process writes its next commit when the server has read the one before."""
+    def process():
+        yield wait("size", o["empty_load"], lambda size: size == 0)
+        yield free("bytes")
+
+    def server():
+        yield use("bytes")
+        yield change("size", lambda size: 0, o["claim"])
+    return {"bytes": 0, "size": 1}, [process, server]
+
+
+@case(orders={"begin_watch": "seq_cst", "first_look": "acquire"}, forbids=lambda result: False,
+      spare={"begin_watch": "release would do; it is the access that ends a watch too: see mailbox_watch"})
+def mailbox_reopened(o):
+    """A process that has taken a commit back does not write the next one while the server still reads."""
+    def process():
+        yield wait("watch", o["first_look"], lambda watch: watch == 1)
+        yield free("bytes")
+
+    def server():
+        yield use("bytes")
+        yield change("watch", lambda watch: 1, o["begin_watch"])
+    return {"bytes": 0, "watch": 0}, [process, server]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many rounds of fences in memory by several threads, with a server that ends some and makes others rounds of requests:
 // nobody leaves a round before all have joined, what was written before a fence is read after it, and nobody is left
-// behind.
+// behind. And commits that are left for a server which looks now and then.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -99,6 +100,88 @@ TEST(FenceMemoryStress, EverybodyMeetsInEveryRound) {
     EXPECT_EQ(wrong, 0);
     EXPECT_GT(by_server, 0);
     RecordProperty("by_request", by_request);
+}
+
+// What goes by the socket here: a queue that the server empties behind the mailbox.
+struct Sent {
+    std::mutex mutex;
+    std::vector<uint32_t> commits;
+    std::atomic<uint32_t> read{0};  // the newest one that the server has read, either way
+};
+
+// Each commit reaches the server once, whole and in order, however often it stops looking.
+TEST(FenceMemoryStress, CommitsThatAreLeft_AreTakenOnceAndInOrder) {
+    constexpr uint32_t kCommits = 20'000;
+    using Watch = CommitMailboxes::Watch;
+    auto created = FenceMemory::create(kProcesses);
+    ASSERT_TRUE(created.ok());
+    CommitMailboxes& mailboxes = created.value()->mailboxes();
+    Sent sent[kProcesses];
+    std::atomic<uint32_t> left{0}, over{0}, wrong{0};
+
+    const auto process = [&](uint32_t slot) {
+        uint32_t last_left = 0;
+        for (uint32_t number = 1; number <= kCommits; ++number) {
+            uint32_t copies[32];
+            for (uint32_t& one : copies) one = number;
+            const common::Bytes part(reinterpret_cast<const uint8_t*>(copies), sizeof copies);
+            const bool in_order = last_left == number - 1 || sent[slot].read.load() == number - 1;
+            if (in_order && mailboxes.leave(slot, {&part, 1})) {
+                last_left = number;
+                ++left;
+                continue;
+            }
+            {
+                const std::lock_guard lock(sent[slot].mutex);
+                sent[slot].commits.push_back(number);
+            }
+            // As a fence does it.
+            while (number % 4 == 0 && sent[slot].read.load() != number) std::this_thread::yield();
+        }
+        ++over;
+    };
+    const auto reads = [&](uint32_t slot, uint32_t number) {
+        if (number != sent[slot].read.load() + 1) ++wrong;
+        sent[slot].read = number;
+    };
+    const auto take = [&](uint32_t slot) {
+        uint8_t buffer[CommitMailboxes::kMostBytes];
+        const auto taken = mailboxes.take(slot, CommitMailboxes::Buffer(buffer));
+        if (!taken) return;
+        uint32_t copies[32] = {};
+        if (taken->size() != sizeof copies) return void(++wrong);
+        std::memcpy(copies, taken->data(), sizeof copies);
+        for (const uint32_t one : copies)
+            if (one != copies[0]) ++wrong;
+        reads(slot, copies[0]);
+    };
+    std::thread server([&] {
+        for (uint32_t look = 0;; ++look) {
+            const bool last = over == kProcesses;
+            mailboxes.set_watch(look % 3 == 0 ? Watch::closed : look % 3 == 1 ? Watch::idle : Watch::looks);
+            for (uint32_t slot = 0; slot < kProcesses; ++slot) {
+                take(slot);
+                std::vector<uint32_t> commits;
+                {
+                    const std::lock_guard lock(sent[slot].mutex);
+                    // What was left before these were sent.
+                    take(slot);
+                    commits.swap(sent[slot].commits);
+                }
+                for (const uint32_t number : commits) reads(slot, number);
+            }
+            if (last) break;
+            std::this_thread::yield();
+        }
+    });
+    std::vector<std::thread> processes;
+    for (uint32_t slot = 0; slot < kProcesses; ++slot) processes.emplace_back(process, slot);
+    for (std::thread& one : processes) one.join();
+    server.join();
+    EXPECT_EQ(wrong, 0u);
+    for (const Sent& one : sent) EXPECT_EQ(one.read, kCommits);
+    EXPECT_GT(left, 0u);
+    RecordProperty("left", left);
 }
 
 }  // namespace

@@ -134,10 +134,16 @@ SendResult send_frame(Session& session, size_t frame_limit) {
     pmix_status_t rc = PMIX_ERR_NOMEM;
     try {
         frame.finish(full ? 0 : session.resent_up_to());
-        rc = session.tell(common::Command::commit, frame.parts());
+        const auto parts = frame.parts();
+        if (session.memory_fence().leave_commit(parts, number)) {
+            rc = PMIX_SUCCESS;
+        } else {
+            rc = session.tell(common::Command::commit, parts);
+        }
     } catch (const std::bad_alloc&) {  // as if it had been refused
     }
     if (rc != PMIX_SUCCESS) {
+        session.memory_fence().commit_not_sent();
         session.refusals().not_sent(number);
         return {rc};
     }

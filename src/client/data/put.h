@@ -3,7 +3,8 @@
 //
 // Any thread. A put encodes the value into the private store, where it waits for the commit and where this process
 // finds it at once. A commit sends what changed since the last one, in one frame or, where that is too much, in
-// several, in order with everything else on the channel, and waits for nothing.
+// several, in order with everything else on the channel, or leaves it in memory for the server (memory_fence.h), and
+// waits for nothing.
 //
 // What can go wrong: bad arguments and values that no frame can take (PMIX_ERR_BAD_PARAM), a type nobody knows
 // (PMIX_ERR_UNKNOWN_DATA_TYPE), a commit to a server that is gone (PMIX_ERR_UNREACH), an earlier commit that the server

@@ -16,6 +16,7 @@ void MemoryFence::take(transport::Descriptor descriptor, uint32_t ranks, uint32_
     if (!descriptor) {  // what there was before is not what the others have
         MutexLock lock(mutex_);
         entry_ = {};
+        left_ = 0;
         return;
     }
     auto memory = FenceMemory::take_over(std::move(descriptor), ranks);
@@ -24,6 +25,7 @@ void MemoryFence::take(transport::Descriptor descriptor, uint32_t ranks, uint32_
         if (memory) entry = {std::shared_ptr<FenceMemory>(std::move(memory).value()), slot};
         MutexLock lock(mutex_);
         entry_ = std::move(entry);
+        left_ = 0;
     } catch (const std::bad_alloc&) {
         memory = PMIX_ERR_NOMEM;
     }
@@ -54,6 +56,22 @@ MemoryFence::Entry MemoryFence::enter() {
     }
     if (entry.memory == nullptr) leave();
     return entry;
+}
+
+bool MemoryFence::leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept {
+    if (!allowed_) return false;
+    MutexLock lock(mutex_);
+    if (entry_.memory == nullptr) return false;
+    // A mailbox that is empty says that what was left there is with the server.
+    if (left_ != number - 1 && settled_.load(std::memory_order_acquire) != number - 1) return false;
+    if (!entry_.memory->mailboxes().leave(entry_.slot, parts)) return false;
+    left_ = number;
+    return true;
+}
+
+void MemoryFence::commit_not_sent() noexcept {
+    MutexLock lock(mutex_);
+    if (entry_.memory != nullptr) entry_.memory->mailboxes().not_sent();
 }
 
 void MemoryFence::wait(FenceMemory& memory, Outcome& outcome) noexcept {

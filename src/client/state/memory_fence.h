@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process's fences over all of its namespace through memory: arriving there, waiting, and when to ask the server.
+// A process's fences over all of its namespace through memory: arriving there, waiting, and when to ask the server. And
+// its commits, where they can be left there for the server (transport/commit_mailboxes.h).
 //
 // Owns the mapping (transport/fence_memory.h), which the server gives with the answer to a fence once the job has
 // fenced often enough. One thread is in it at a time; another one that fences meanwhile asks the server, and so does
@@ -14,8 +15,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "common/base/bytes.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/protocol/messages.h"
@@ -90,6 +93,12 @@ class MemoryFence {
     }
     common::FenceUse use() const;
 
+    // Leaves the process's commit of this number in the memory. False: it is to be sent. Commits keep their order: the
+    // one before is with the server. Under the commit mutex, as the next one.
+    bool leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept;
+    // It was to be sent, and could not be.
+    void commit_not_sent() noexcept;
+
   private:
     struct Entry {
         std::shared_ptr<transport::FenceMemory> memory;  // none: by request
@@ -110,6 +119,7 @@ class MemoryFence {
     std::atomic<uint64_t> settled_{0};  // the newest commit that the server has seen to
     mutable common::Mutex mutex_;
     Entry entry_ GUARDED_BY(mutex_);
+    uint64_t left_ GUARDED_BY(mutex_) = 0;  // the newest commit that was left in this memory
 };
 
 }  // namespace pmix::client

@@ -50,7 +50,7 @@ void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
         JobFenceMemory* const memory = memories_.asked_by(peer.shared_from_this(), request.memory);
         if (request.memory == FenceUse::joined && ask_in_memory(memory, peer, request, reply)) return;
         // A round that runs has counted this process already.
-        if (memory != nullptr && memory->running == 0) to_requests(*memory);
+        if (memory != nullptr && memory->running == 0) to_requests(*registry_.find(peer.id().nspace), *memory);
     }
     join(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply));
 }

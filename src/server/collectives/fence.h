@@ -14,18 +14,19 @@
 
 #include "server/collectives/collective_operation.h"
 #include "server/collectives/fence_memories.h"
+#include "server/collectives/left_commits.h"
 
 namespace pmix::server {
-
-class Get;
 
 class Fence final : public CollectiveOperation {
   public:
     // memory_at: which fence of a job brings the memory in which its processes meet. 0: none.
-    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get, unsigned memory_at)
+    Fence(Scheduler& scheduler, Host& host, Registry& registry, const Segments& segments, Get& get, Commit& commit,
+          unsigned memory_at)
         : CollectiveOperation("fence", common::Function::PMIx_Fence, scheduler, host, registry, segments),
           get_(get),
-          memories_(registry, memory_at) {}
+          memories_(registry, memory_at),
+          left_commits_(scheduler, registry, memories_, commit, get) {}
 
     // procs empty: all of the requester's namespace.
     void request(Peer& peer, common::FenceRequest& request, Reply reply);
@@ -43,6 +44,7 @@ class Fence final : public CollectiveOperation {
     void recover() override;
     void stop(pmix_status_t status) override;
     FenceMemories& memories() noexcept { return memories_; }
+    LeftCommits& left_commits() noexcept { return left_commits_; }
     // Sets of which it is remembered what they were sent.
     size_t sets_remembered() const noexcept { return sent_.size(); }
 
@@ -62,7 +64,7 @@ class Fence final : public CollectiveOperation {
     // done there does not count.
     bool ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceRequest& request, Reply& reply);
     void run_in_memory(Nspace& nspace, JobFenceMemory& memory);
-    void to_requests(JobFenceMemory& memory);
+    void to_requests(const Nspace& nspace, JobFenceMemory& memory);
     void disturb(Nspace& nspace, JobFenceMemory& memory);
     void give_memory(Peer& peer, const Signature& signature, common::FenceReply& message,
                      std::vector<int>& descriptors);
@@ -71,6 +73,7 @@ class Fence final : public CollectiveOperation {
 
     Get& get_;
     FenceMemories memories_;
+    LeftCommits left_commits_;
     bool commits_awaited_ = false;  // by a round in memory; unless it is set, a commit costs nothing here
     std::map<Signature, Sent> sent_;
     size_t remembered_ = 0;  // processes in sent_, at most: what is forgotten with a namespace is still counted

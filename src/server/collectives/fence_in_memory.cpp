@@ -68,7 +68,7 @@ bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceReque
             return true;
         }
         // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
-        if (memory->running == 0 && round == state.round && state.mode == Mode::open) to_requests(*memory);
+        if (memory->running == 0 && round == state.round && state.mode == Mode::open) to_requests(*nspace, *memory);
         if (round == memory->shared->state().round) return false;
     }
     if (rounds->was_turned(round)) return false;
@@ -81,6 +81,7 @@ bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceReque
 void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     const auto state = memory.shared->state();
     if (state.mode != Mode::at_server) return;
+    left_commits_.take(nspace);
     if (!memory.commits_are_in()) {
         commits_awaited_ = true;
         return;
@@ -96,7 +97,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     const bool may = first != nullptr && charge.set(first->account(), Collective::open_memory_of(signature));
     const Opened opened = may ? open_for_all(signature, members, std::move(charge)) : Opened{};
     Round* const round = find(opened.id);
-    if (round == nullptr) return to_requests(memory);
+    if (round == nullptr) return to_requests(nspace, memory);
     memory.running = opened.id;
     memory.running_round = state.round;
     memory.has_told = false;
@@ -136,6 +137,11 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         const bool ask = status != PMIX_SUCCESS || instance != memory->instance;
         memory->instance = instance;
         memory->shared->end_round(memory->running_round, status, ask, open ? Mode::open : Mode::by_request);
+        if (open) {
+            left_commits_.begin(*memory, *nspace);
+        } else {
+            left_commits_.end(*memory, *nspace);
+        }
         // Its caller's request was not taken along, for want of memory.
         for (JobFenceMemory::Held& held : memory->held) {
             try {
@@ -151,6 +157,7 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         memory->shared->set_server_takes_part(reach != Reach::here && !(reach == Reach::unknown && !host_.has_fence()));
         // A process that joined before it was turned, and has slept through all of this, is to ask: it was not counted.
         memory->shared->end_round(state.round, PMIX_SUCCESS, true, Mode::open);
+        left_commits_.begin(*memory, *nspace);
     }
 }
 
@@ -168,10 +175,11 @@ void Fence::give_memory(Peer& peer, const Signature& signature, common::FenceRep
 }
 
 // Those that wait there ask; those that have asked take part as everybody does.
-void Fence::to_requests(JobFenceMemory& memory) {
+void Fence::to_requests(const Nspace& nspace, JobFenceMemory& memory) {
     memory.turn_to_requests();
     std::vector<JobFenceMemory::Held> held = std::move(memory.held);
     memory.held.clear();
+    left_commits_.take(nspace);
     for (JobFenceMemory::Held& one : held) {
         const auto peer = one.reply.peer();
         if (peer == nullptr) continue;
@@ -183,7 +191,7 @@ void Fence::to_requests(JobFenceMemory& memory) {
 void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
     memory.disturbed = true;
     if (memory.running != 0) return;  // it goes on with all that have joined
-    to_requests(memory);
+    to_requests(nspace, memory);
     if (memory.outdated) memories_.forget(nspace);
 }
 
@@ -216,8 +224,10 @@ void Fence::members_changed(std::string_view name) {
 void Fence::recover() {
     CollectiveOperation::recover();
     // One whose step was lost goes back to requests.
-    for (auto& [number, memory] : memories_.all())
-        if (memory.has_told && memory.running == 0) to_requests(memory);
+    for (auto& [number, memory] : memories_.all()) {
+        const Nspace* const nspace = registry_.find(number);
+        if (memory.has_told && memory.running == 0 && nspace != nullptr) to_requests(*nspace, memory);
+    }
 }
 
 void Fence::stop(pmix_status_t status) {

@@ -26,7 +26,13 @@ bool JobFenceMemory::is_deserted() const noexcept {
     return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.peer.expired(); });
 }
 
+void JobFenceMemory::close_mailboxes() noexcept {
+    look.cancel();
+    shared->mailboxes().set_watch(transport::CommitMailboxes::Watch::closed);
+}
+
 void JobFenceMemory::turn_to_requests() noexcept {
+    close_mailboxes();
     if (shared->state().mode == Mode::by_request) return;
     std::vector<uint32_t>& turned = rounds->turned;  // has room for all of them
     if (turned.size() == kMostTurned) turned.erase(turned.begin());

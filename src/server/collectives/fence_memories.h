@@ -18,6 +18,7 @@
 
 #include "server/base/peer.h"
 #include "server/base/reply.h"
+#include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
 #include "transport/fence_memory.h"
 
@@ -62,6 +63,8 @@ struct JobFenceMemory {
     bool outdated = false;       // to be forgotten with the next fence: places are not the job's processes, or all left
     uint32_t instance = 0;       // of the segment that all have read of
     std::vector<Held> held;
+    Timer look;                        // for commits that processes have left
+    bool commits_by_socket = false;    // all of them: what was left was none
     uint32_t first_round = 0;          // those before it were in earlier memories
     JobFenceRounds* rounds = nullptr;  // of FenceMemories
 
@@ -69,6 +72,8 @@ struct JobFenceMemory {
     // No process is there any more that has it.
     bool is_deserted() const noexcept;
     uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
+    // Processes leave no commits from now on; what they have left is to be taken.
+    void close_mailboxes() noexcept;
     void turn_to_requests() noexcept;
     // Has everything that the processes committed before they joined been taken over?
     bool commits_are_in() const noexcept;

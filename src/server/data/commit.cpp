@@ -5,6 +5,7 @@
 #include <new>
 
 #include "common/base/log.h"
+#include "common/protocol/message_memory.h"
 
 namespace pmix::server {
 
@@ -94,6 +95,24 @@ void Commit::peer_reads(Peer& peer) {
     if (!peer.refusal_queued()) return;
     peer.set_refusal_queued(false);
     count_refusal(registry_.find(peer.id().nspace));
+}
+
+bool Commit::left(Peer& peer, common::Bytes payload) noexcept {
+    try {
+        common::CommitRequest message;
+        size_t memory = 0;
+        if (common::decode_message(payload, message, memory) != PMIX_SUCCESS) return false;
+        counters_.count_request(static_cast<uint16_t>(common::Command::commit));
+        request(peer, message, Reply());
+    } catch (const std::bad_alloc&) {
+        ++counters_.refused_requests;
+        try {
+            unread(peer, payload);
+        } catch (const std::bad_alloc&) {  // it would not learn that its commit is lost
+            peer.close();
+        }
+    }
+    return true;
 }
 
 void Commit::unread(Peer& peer, common::Bytes payload) {

@@ -434,9 +434,13 @@ size_t Get::waiting() const noexcept {
     return n;
 }
 
+bool Get::awaits_commit_of(uint32_t nspace) const noexcept {
+    const auto first = pending_.lower_bound(AwaitedView{member_id(nspace, 0)});
+    return first != pending_.end() && nspace_number_of(first->first.member) == nspace;
+}
+
 bool Get::uses(const Nspace& nspace) const {
-    const auto first = pending_.lower_bound(AwaitedView{member_id(nspace.number, 0)});
-    if (first != pending_.end() && nspace_number_of(first->first.member) == nspace.number) return true;
+    if (awaits_commit_of(nspace.number)) return true;
     const auto pulled = pulls_.lower_bound(PullView{nspace.name});
     return pulled != pulls_.end() && pulled->first.proc.nspace == nspace.name;
 }

@@ -106,6 +106,8 @@ class Get final : public LifecycleObserver {
     uint64_t examined() const noexcept { return examined_; }
 
     size_t waiting() const noexcept;
+    // Does anybody wait for a commit of a process of this namespace?
+    bool awaits_commit_of(uint32_t nspace) const noexcept;
 
   private:
     // Where a request of a peer is kept, by the peer's serial number: the end of a peer looks at its own requests only.

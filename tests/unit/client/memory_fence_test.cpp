@@ -9,9 +9,11 @@ namespace pmix::client::memory_fence_test {
 namespace {
 
 using common::FenceUse;
+using transport::CommitMailboxes;
 using transport::FenceMemory;
 using Joined = FenceMemory::Joined::Kind;
 using Mode = FenceMemory::Mode;
+using Watch = CommitMailboxes::Watch;
 
 class MemoryFenceTest : public SessionTest {
   protected:
@@ -45,6 +47,29 @@ class MemoryFenceTest : public SessionTest {
             if (f.header.command == static_cast<uint16_t>(Command::fence_joined))
                 out.push_back(FakeChannel::decoded<common::FenceJoinedNotify>(f).round);
         return out;
+    }
+    size_t commits_sent() {
+        size_t count = 0;
+        for (const Frame& f : channel->sent())
+            if (f.header.command == static_cast<uint16_t>(Command::commit)) ++count;
+        return count;
+    }
+    // Of the commit that was left in memory; 0: there is none.
+    uint64_t taken() {
+        uint8_t buffer[CommitMailboxes::kMostBytes];
+        const auto payload = memory->mailboxes().take(0, CommitMailboxes::Buffer(buffer));
+        if (!payload) return 0;
+        common::CommitRequest request;
+        EXPECT_EQ(common::decode_message(*payload, request), PMIX_SUCCESS);
+        EXPECT_EQ(request.entries.size(), 1u);
+        return request.generation;
+    }
+    // Ends a round that a commit has made the server's.
+    void serve() {
+        channel->on_send = [&](const Frame& f) {
+            if (f.header.command == static_cast<uint16_t>(Command::fence_joined))
+                memory->end_round(memory->state().round, PMIX_SUCCESS, false, Mode::open);
+        };
     }
     void until_joind(uint32_t count) {
         const test::LongWait most;
@@ -317,6 +342,92 @@ TEST_F(MemoryFenceTest, DescriptorOfSomethingElse_IsNotAskedForAgain) {
     EXPECT_EQ(session->memory_fence().use(), FenceUse::lacks) << "no place in it";
     session->memory_fence().take(transport::Descriptor(::dup(0)), 2, 0);
     EXPECT_EQ(session->memory_fence().use(), FenceUse::none);
+}
+
+TEST_F(MemoryFenceTest, CommitWhileTheServerLooks_IsLeftInMemory) {
+    give(1);
+    serve();
+    memory->mailboxes().set_watch(Watch::looks);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 0u);
+    EXPECT_EQ(memory->commits(0), 0u);
+    EXPECT_EQ(session->sent_commit(), 1u);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_EQ(told().size(), 1u) << "the server has a commit to take";
+    EXPECT_EQ(memory->commits(0), 1u);
+    EXPECT_EQ(taken(), 1u);
+    commit_something();
+    EXPECT_EQ(taken(), 2u) << "the one before has been taken";
+    commit_something();
+    EXPECT_EQ(taken(), 3u) << "without a fence between them too";
+    EXPECT_EQ(commits_sent(), 0u);
+}
+
+TEST_F(MemoryFenceTest, CommitBehindOneThatIsInMemory_GoesByTheSocketUntilAFence) {
+    give(1);
+    serve();
+    memory->mailboxes().set_watch(Watch::looks);
+    commit_something();
+    commit_something();
+    EXPECT_EQ(commits_sent(), 1u) << "the mailbox is full";
+    EXPECT_EQ(taken(), 1u);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 2u) << "it must not overtake the one in the socket";
+    EXPECT_EQ(taken(), 0u);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 2u);
+    EXPECT_EQ(taken(), 4u);
+}
+
+TEST_F(MemoryFenceTest, CommitThatCannotBeLeft_IsSent) {
+    commit_something();
+    EXPECT_EQ(commits_sent(), 1u) << "no memory";
+    give(1);
+    serve();
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 2u) << "closed";
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    memory->mailboxes().set_watch(Watch::idle);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 3u) << "this one tells the server";
+    EXPECT_EQ(memory->mailboxes().watch(), Watch::looks);
+    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    pmix_value_t value;
+    std::string large(CommitMailboxes::kMostBytes, 'x');
+    value.type = PMIX_STRING;
+    value.data.string = large.data();
+    EXPECT_EQ(put(*session, PMIX_GLOBAL, "large", &value), PMIX_SUCCESS);
+    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_EQ(commits_sent(), 4u) << "too large";
+    EXPECT_EQ(taken(), 0u);
+}
+
+// Nobody has told the server to look, so the others must not rely on it.
+TEST_F(MemoryFenceTest, CommitThatIsNeitherLeftNorSent_EndsTheWatch) {
+    give(1);
+    memory->mailboxes().set_watch(Watch::idle);
+    channel->before_send = [](const Frame&) { return PMIX_ERR_OUT_OF_RESOURCE; };
+    pmix_value_t value;
+    value.type = PMIX_UINT32;
+    value.data.uint32 = 1;
+    EXPECT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
+    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(memory->mailboxes().watch(), Watch::idle);
+}
+
+// What was left in the memory before says nothing of this one.
+TEST_F(MemoryFenceTest, CommitAfterTheMemoryWasReplaced_IsSent) {
+    give(1);
+    memory->mailboxes().set_watch(Watch::looks);
+    commit_something();
+    const auto before = std::move(memory);
+    give(1);
+    memory->mailboxes().set_watch(Watch::looks);
+    commit_something();
+    EXPECT_EQ(commits_sent(), 1u);
+    EXPECT_EQ(taken(), 0u);
 }
 
 TEST_F(MemoryFenceTest, OnTheLoop_IsNotWaitedFor) {

@@ -54,11 +54,21 @@ class Rank : public FakeClient {
     }
     void commit(uint64_t generation, const std::string& text) {
         common::ByteWriter w;
+        tell<Command::commit>(request_for(generation, text, w));
+    }
+    // In memory. False: it has to go by the socket.
+    bool leave(uint64_t generation, const std::string& text) {
+        common::ByteWriter w;
+        auto payload = common::message_bytes(request_for(generation, text, w));
+        return leave(*payload);
+    }
+    bool leave(common::Bytes payload) { return memory->mailboxes().leave(slot, {&payload, 1}); }
+    static common::CommitRequest request_for(uint64_t generation, const std::string& text, common::ByteWriter& w) {
         common::encode_string_value(w, text);
         common::CommitRequest request;
         request.generation = generation;
         request.entries.push_back({PMIX_GLOBAL, "k", w.view()});
-        tell<Command::commit>(request);
+        return request;
     }
     FenceMemory::Joined join(bool news = false, uint64_t commits = 0, bool collect = false) {
         return memory->join(slot, news, collect, commits);
