@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commits that are left in the memory for fences: what makes the server take them, and when none may be left.
+#include <algorithm>
+#include <string_view>
+
 #include "server/collectives/left_commits.h"
 #include "unit/server/server_memory_fence_setting.h"
 
@@ -7,6 +10,8 @@ namespace pmix::test::server_left_commits_test {
 namespace {
 
 using Watch = transport::CommitMailboxes::Watch;
+
+constexpr std::string_view kLeft = "left";
 
 class ServerLeftCommits : public ::testing::Test, protected MemoryFenceSetting {
   protected:
@@ -92,11 +97,13 @@ TEST_F(ServerLeftCommits, AnotherOneAsks_IsTakenBeforeTheAnswer) {
 
 TEST_F(ServerLeftCommits, HostAsks_IsTakenBeforeTheAnswer) {
     begin_watch(2);
-    ASSERT_TRUE(a->leave(1, "left"));
+    a->commit(1, "old");
+    ASSERT_TRUE(until_there("old"));
+    ASSERT_TRUE(a->leave(2, "left"));
     bool told = false;
     server->server->direct_modex_request({"job", 0}, [&](pmix_status_t status, common::Bytes data) {
         EXPECT_EQ(status, PMIX_SUCCESS);
-        EXPECT_FALSE(data.empty());
+        EXPECT_NE(std::search(data.begin(), data.end(), kLeft.begin(), kLeft.end()), data.end()) << "the newest";
         told = true;
     });
     EXPECT_TRUE(server->run_at_once_until([&] { return told; }));
@@ -220,6 +227,14 @@ TEST_F(ServerLeftCommits, PlaceWithoutItsProcess_IsEmptied) {
     EXPECT_EQ(b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status, PMIX_ERR_NOT_FOUND);
     EXPECT_EQ(of(0), "-");
     EXPECT_TRUE(a->leave(1, "again")) << "it was taken";
+}
+
+TEST_F(ServerLeftCommits, PlaceOfAProcessThatWasNotGivenIt_IsEmptied) {
+    begin_watch();
+    ++memory()->places[0].given_to;
+    ASSERT_TRUE(a->leave(1, "left"));
+    b->wait_at_once(b->start_get({"job", 0}, "k", 0, true));
+    EXPECT_EQ(of(0), "-");
 }
 
 }  // namespace
