@@ -43,6 +43,31 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// It cannot commit while it waits, so it does not wait but for a limit of its own. rows: K20
+TEST(ServerGetTest, OwnKeyBeforeAnyCommit_IsNotFoundAtOnce) {
+    GetSetting s(1);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 0}, "k")));
+    const uint32_t limited = s.a.start_get({"job", 0}, "k", 600);
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(limited));
+    s.a.put("k", "by another thread");
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, limited));
+}
+
+// Another process of the rank may commit meanwhile. rows: K20
+TEST(ServerGetTest, OwnKeyBeforeAnyCommitOfACloneToo_IsWaitedFor) {
+    GetSetting s(1);
+    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    FakeClient clone(s.server, {"job", 0});
+    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+    const uint32_t waits = s.a.start_get({"job", 0}, "k");
+    s.server.settle();
+    EXPECT_FALSE(s.a.take(waits));
+    clone.put("k", "by the clone");
+    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, waits));
+}
+
 // Where all processes of a job were here and have left, nobody can commit the key of any rank any more. rows: K22
 TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     GetSetting s(1);
