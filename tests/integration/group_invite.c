@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group_invite: invitations over real processes: accepted, declined, late, and from an inviter that dies.
- * usage: group_invite invite|invite_itself|invite_far|late|decline|undecided|abort|inviter [taken|late]
+ * usage: group_invite invite|invite_itself|invite_far|late|early|unknown|decline|undecided|abort|inviter [taken|late]
  * (the last one with --continuous: rank 0 dies) */
 #include "group_check.h"
 
@@ -126,6 +126,50 @@ static void late(int argc, char** argv) {
         joined(PMIX_SUCCESS, job_size);
     }
     CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+static void group_done(pmix_status_t status, pmix_info_t* info, size_t ninfo, void* cbdata,
+                       pmix_release_cbfunc_t release, void* release_cbdata) {
+    (void)info, (void)ninfo;
+    if (release) release(release_cbdata);
+    box_signal(cbdata, status);
+}
+
+/* The others join before the inviter has invited anybody. rows: R13 R15 */
+static void early(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char flag[32];
+    struct signal_box done = SIGNAL_BOX;
+    start();
+    inviter = rank_of_job(0);
+    for (uint32_t rank = 1; rank < job_size; rank++) {
+        snprintf(flag, sizeof flag, "joining.%u", rank);
+        if (me.rank == 0) await_flag(flag);
+        if (me.rank != rank) continue;
+        CHECK_OK(PMIx_Group_join_nb(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, group_done, &done));
+        raise_flag(flag);
+    }
+    if (me.rank == 0) {
+        pmix_proc_t all = all_of_job();
+        usleep(50000); /* what they have sent is here, if it is not held up */
+        CHECK_OK(PMIx_Group_invite(name, &all, 1, NULL, 0, NULL, NULL));
+    } else {
+        CHECK(box_wait(&done, 1, 60));
+        CHECK_OK(done.status);
+    }
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    finish();
+}
+
+/* Ranks that the job does not have are not waited for. rows: R13 */
+static void unknown(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t nobody[2] = {rank_of_job(job_size), rank_of_job(0)};
+    CHECK_STATUS(PMIx_Group_invite(name, nobody, 1, NULL, 0, NULL, NULL), PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(PMIx_Group_invite(name, nobody, 2, NULL, 0, NULL, NULL), PMIX_ERR_NOT_FOUND);
+    fence(false);
     finish();
 }
 
@@ -260,8 +304,11 @@ static void inviter_dies(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"invite", invite},   {"invite_itself", invite_itself}, {"invite_far", invite_far}, {"late", late},
-        {"decline", decline}, {"undecided", undecided},         {"abort", aborted},         {"inviter", inviter_dies},
+        {"invite", invite},         {"invite_itself", invite_itself},
+        {"invite_far", invite_far}, {"late", late},
+        {"early", early},           {"unknown", unknown},
+        {"decline", decline},       {"undecided", undecided},
+        {"abort", aborted},         {"inviter", inviter_dies},
     };
     RUN_CASE(cases);
     return 0;

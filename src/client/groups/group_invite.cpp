@@ -140,6 +140,7 @@ void GroupInvites::start_invite(Invite&& given) {
     i.id = next_++;
     // Its processes may have been told of the end of another one of the name, which is not the end of this.
     std::erase_if(given_up_, [&](const auto& ended) { return ended.first == i.name; });
+    std::erase(ended_, i.name);
     or_give_up(i.id, [&] {
         i.limit = limit_of(i.infos);
         watch_limit(i);
@@ -272,6 +273,11 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
     transport::assert_on_loop();
     if (invite.timer != 0) session_.loop().cancel(invite.timer);
     GroupDone done = std::move(invite.done);
+    try {
+        if (ended_.size() >= kMaxReceived) ended_.pop_front();
+        ended_.push_back(invite.name);
+    } catch (const std::bad_alloc&) {  // a process that accepts it later waits for its own limit
+    }
     invites_.remove_if([&](const Invite& i) { return &i == &invite; });
     done(status, std::move(results));
 }
@@ -471,6 +477,10 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
         if (received_.size() >= kMaxReceived) received_.pop_front();
         received_.push_back({name, source, std::move(invited), for_all(infos), {}});
+        // One that waits for it had accepted before there was anything to accept.
+        const Join* const join = find_join(name);
+        if (join != nullptr && join->leader == source && !join->forming && join->orphan == 0)
+            announce(PMIX_GROUP_INVITE_ACCEPTED, name, {source});
         return;
     }
     for (Invitation& i : received_) {
@@ -495,6 +505,8 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
             who = ProcId(*affected);
         return invite_heard(*invite, code, who, verdict);
     }
+    // Of an invitation that is still to come: who waits for it accepts it then.
+    if (code == PMIX_GROUP_INVITE_ACCEPTED && std::find(ended_.begin(), ended_.end(), name) == ended_.end()) return;
     if (code == PMIX_GROUP_INVITE_ACCEPTED) return answer_late(name, source);
     Join* join = find_join(name);
     if (join == nullptr) return;

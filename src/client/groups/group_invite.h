@@ -114,7 +114,8 @@ class GroupInvites {
     std::list<Join> joins_;
     std::deque<Invitation> received_;
     std::deque<std::pair<std::string, common::ProcList>> given_up_;  // the name, and those that were told
-    uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
+    std::deque<std::string> ended_;  // invitations of this process that are over, by name
+    uint64_t next_ = 1;              // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
 };
 

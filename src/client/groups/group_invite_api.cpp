@@ -24,6 +24,17 @@ namespace {
 // What the construct at the end does is this call's as well.
 constexpr common::Levels kBothLevels = common::level::client | common::level::server;
 
+common::Result<uint64_t> size_of(Session& session, const std::string& nspace) {
+    const pmix_proc_t job = ProcId(nspace, PMIX_RANK_WILDCARD).to_c();
+    pmix_value_t* value = nullptr;
+    WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value));
+    uint64_t size = 0;
+    common::read_number(*value, &size);
+    common::destroy_value(value);
+    std::free(value);
+    return size;
+}
+
 // Single processes for wildcards: an invitation is answered by each.
 common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs) {
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
@@ -38,15 +49,10 @@ common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[
             add(std::move(p));
             continue;
         }
-        const pmix_proc_t job = p.to_c();
-        pmix_value_t* value = nullptr;
-        WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value));
-        uint64_t size = 0;
-        common::read_number(*value, &size);
-        common::destroy_value(value);
-        std::free(value);
-        if (size > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
-        for (common::Rank r = 0; r < size; ++r) add({p.nspace, r});
+        auto size = size_of(session, p.nspace);
+        if (!size) return size.status();
+        if (size.value() > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
+        for (common::Rank r = 0; r < size.value(); ++r) add({p.nspace, r});
     }
     return out;
 }
@@ -115,11 +121,26 @@ common::Result<ProcList> checked_leader(const pmix_proc_t* leader, pmix_group_op
     return checked_procs(leader, 1);
 }
 
+// Ranks that the caller's job does not have would be waited for without end.
+pmix_status_t check_own_ranks(Session& session, const ProcList& procs) {
+    const auto is_own = [&](const ProcId& p) {
+        return p.rank != PMIX_RANK_WILDCARD && p.nspace == session.self().nspace;
+    };
+    if (std::none_of(procs.begin(), procs.end(), is_own)) return PMIX_SUCCESS;
+    auto size = size_of(session, session.self().nspace);
+    if (!size) return PMIX_SUCCESS;  // nobody knows better
+    const bool known =
+        std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) { return !is_own(p) || p.rank < size.value(); });
+    return known ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+}
+
 // A server that invites them finds the processes of a wildcard itself.
 common::Result<ProcList> members_for(Session& session, const pmix_proc_t procs[], size_t nprocs) {
-    if (!session.server_invites()) return single_procs(session, procs, nprocs);
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-    return checked_procs(procs, nprocs);
+    auto list = session.server_invites() ? checked_procs(procs, nprocs) : single_procs(session, procs, nprocs);
+    if (!list) return list;
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
+    return list;
 }
 
 GroupDone calling_back(pmix_info_cbfunc_t callback, void* cbdata) {

@@ -91,6 +91,12 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     if (rc = check_group_infos(infos); rc != PMIX_SUCCESS) return reply.status(rc);
     InfoView view(infos);
+    // Only leaders that give their number add members here.
+    if (const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS)) {
+        ProcList added;
+        const bool well = common::read_proc_array(add->value, added);
+        return reply.status(well ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_BAD_PARAM);
+    }
     Signature signature = named.set();
     const auto inviter = inviter_in(request.directives, signature);
     if (inviter) signature.add(*inviter);

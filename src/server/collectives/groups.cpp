@@ -359,11 +359,24 @@ Groups::Operation* Groups::forming(std::string_view name, const ProcId& proc) {
     return nullptr;
 }
 
+// A list of all processes of a job as its wildcard: callers may name the same processes in different ways.
+Signature Groups::with_wildcards(const Signature& signature) const {
+    std::vector<Signature::Part> parts = signature.parts();
+    for (Signature::Part& part : parts) {
+        const Nspace* const nspace = registry_.find(part.nspace);
+        if (part.is_whole() || nspace == nullptr || !nspace->size_known() || part.size() != nspace->size()) continue;
+        part = Signature{{part.nspace, PMIX_RANK_WILDCARD}}.parts().front();
+    }
+    return Signature(std::move(parts));
+}
+
 common::Result<Groups::Operation*> Groups::construct_of(const std::string& name, const Signature& signature) {
     for (Operation* op : of_name(name)) {
         if (op->call != GroupCall::construct) continue;
         if (op->signature == signature) return op;
-        if (op->signature.overlaps(signature)) return PMIX_ERR_BAD_PARAM;
+        if (!op->signature.overlaps(signature)) continue;
+        if (with_wildcards(op->signature) == with_wildcards(signature)) return op;
+        return PMIX_ERR_BAD_PARAM;
     }
     const auto [first, last] = registry_.groups().all().equal_range(name);
     for (auto it = first; it != last; ++it) {
