@@ -349,9 +349,11 @@ pmix_status_t PMIx_server_setup_local_support(const char nspace[], pmix_info_t i
         WIREUP_RETURN_IF_ERROR(check_required({info, ninfo}, Function::PMIx_server_setup_local_support, kServer));
         auto infos = pmix::common::InfoList::from_c(info, ninfo);
         if (!infos.ok()) return infos.status();
-        return on_loop(
+        const pmix_status_t rc = on_loop(
             "PMIx_server_setup_local_support", library, srv, cbfunc, cbdata,
             [name, infos = std::move(infos).value()](Server& server) { return server.add_variables(name, infos); });
+        // Python's binding calls it without a callback, and waits for one where the status is PMIX_SUCCESS.
+        return rc == PMIX_SUCCESS && cbfunc == nullptr ? PMIX_OPERATION_SUCCEEDED : rc;
     });
 }
 

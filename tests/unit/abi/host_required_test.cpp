@@ -22,7 +22,8 @@ pmix_status_t set_up_application(const pmix_info_t* infos, size_t n) {
 }
 
 pmix_status_t set_up_local_support(const pmix_info_t* infos, size_t n) {
-    return PMIx_server_setup_local_support("job", const_cast<pmix_info_t*>(infos), n, nullptr, nullptr);
+    const auto rc = PMIx_server_setup_local_support("job", const_cast<pmix_info_t*>(infos), n, nullptr, nullptr);
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
 pmix_status_t collect_inventory(const pmix_info_t* infos, size_t n) {

@@ -174,7 +174,8 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     const pmix_proc_t proc = ProcId("job", 1).to_c();
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << "nobody spoke of Open MPI yet";
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
+    ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
+              PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
     for (pmix_info_t& info : unpacked) PMIx_Info_destruct(&info);
     const ChildEnvironment child(proc);
     EXPECT_EQ("first", child.get("OMPI_MCA_test_harvest"));
@@ -212,7 +213,7 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
         ASSERT_EQ(PMIX_SUCCESS,
                   PMIx_server_register_nspace(job, 1, infos.c_array(), later ? 0 : infos.size(), nullptr, nullptr));
         if (later) {
-            ASSERT_EQ(PMIX_SUCCESS,
+            ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
                       PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
         }
         const pmix_proc_t proc = ProcId("job", 0).to_c();
@@ -298,7 +299,7 @@ TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
         EXPECT_STREQ("5.0", s.infos[1].value.data.string);
         const pmix_proc_t proc = ProcId("job", 0).to_c();
         EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK"));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, s.infos, 1, nullptr, nullptr));
+        ASSERT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, s.infos, 1, nullptr, nullptr));
         EXPECT_EQ("0", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << key;
         s.release(PMIX_SUCCESS, s.release_data);
     }
@@ -318,7 +319,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     SetupAnswer set_up;
     ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &SetupAnswer::done, &set_up));
     ASSERT_EQ(PMIX_SUCCESS, set_up.answer.wait());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
+    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
+              PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
     set_up.release(PMIX_SUCCESS, set_up.release_data);
 
     char name[] = "WIREUP_TEST_VARIABLE", first[] = "one", second[] = "two";
@@ -326,7 +328,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     InfoList infos;
     infos.append_string("test.nobody.knows", "x");
     infos.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
+    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
+              PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
     EXPECT_EQ("one", ChildEnvironment(proc).get(name)) << "without a callback it is done on return";
 
     variable.value = second;

@@ -304,7 +304,7 @@ TEST(RegistrationUpdatesTest, Variables_GivenAgain_AreOneChange) {
     variable(second, PMIX_SET_ENVAR, "COLOUR", "red");
     add(first);
     add(first);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, first.c_array(), 1, nullptr, nullptr));
+    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, first.c_array(), 1, nullptr, nullptr));
     EXPECT_EQ("/x", get("SEARCH"));
     add(second);
     EXPECT_EQ("/y:/x", get("SEARCH"));

@@ -165,7 +165,7 @@ TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
         ASSERT_NE(nullptr, s.fabric().find(PMIX_ALLOC_FABRIC_SEC_KEY));
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
-        ASSERT_EQ(PMIX_SUCCESS,
+        ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
                   PMIx_server_setup_local_support(job, s.infos.c_array(), s.infos.size(), nullptr, nullptr));
         const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
         pmix_value_t* found = nullptr;
