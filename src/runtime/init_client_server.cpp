@@ -127,8 +127,7 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     std::string report;
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_TCP_REPORT_URI, report);
     if (rc != PMIX_SUCCESS) return rc;
-    if (!report.empty() && report_stream(report) < 0 && options.rendezvous_file.empty())
-        options.rendezvous_file = report;
+    if (report_stream(report) < 0) options.uri_file = std::move(report);
     rc = place_socket_file(infos, options);
     if (rc != PMIX_SUCCESS) return rc;
     options.tool_support = infos.flag(PMIX_SERVER_TOOL_SUPPORT) || infos.flag(PMIX_SERVER_SESSION_SUPPORT);

@@ -114,7 +114,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     Listener listener;
     OpenPmixJobData openpmix_job_data;
     OpenPmixListener openpmix_listener;
-    transport::RendezvousFile rendezvous_file;
+    transport::RendezvousFile rendezvous_file, uri_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<LocalHost> local_host;                   // none: no tool's server
     std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return

@@ -392,11 +392,14 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         variables.push_back(std::move(variable));
     parts->launch_env.set_for_all(std::make_shared<const Variables>(std::move(variables)));
     if (!contact.addresses.empty()) parts->uri = uri;
-    if (!parts->uri.empty() && !parts->options.rendezvous_file.empty()) {
-        auto file = transport::RendezvousFile::create(parts->options.rendezvous_file, parts->uri);
-        if (!file) return file.status();
-        parts->rendezvous_file = std::move(file).value();
-    }
+    const auto make_file = [&](const std::string& path, transport::RendezvousFile& made) -> pmix_status_t {
+        if (parts->uri.empty() || path.empty()) return PMIX_SUCCESS;
+        auto file = transport::RendezvousFile::create(path, parts->uri);
+        if (file) made = std::move(file).value();
+        return file.status();
+    };
+    WIREUP_RETURN_IF_ERROR(make_file(parts->options.rendezvous_file, parts->rendezvous_file));
+    WIREUP_RETURN_IF_ERROR(make_file(parts->options.uri_file, parts->uri_file));
     if (!openpmix_uri.empty()) parts->openpmix_files.make(tool_file_options(parts->options, openpmix_uri));
     Parts* p = parts.get();
     if (parts->options.local_jobs) {
@@ -450,6 +453,7 @@ void Server::stop() {
     p.openpmix_listener.close();
     make([&] { p.openpmix_files.remove(); });
     p.rendezvous_file = {};
+    p.uri_file = {};
     p.leaving.clear();
     if (p.local_host) make([&] { p.local_host->stop(); });
     // Every request that waits is answered before the connection ends, which says it too.

@@ -63,6 +63,7 @@ struct ServerOptions {
     bool system_support = false;   // PMIX_SERVER_SYSTEM_SUPPORT: the system's server of this node
     bool scheduler = false;        // PMIX_SERVER_SCHEDULER
     std::string rendezvous_file;   // PMIX_LAUNCHER_RENDEZVOUS_FILE: where a host wants one
+    std::string uri_file;          // PMIX_TCP_REPORT_URI: likewise
     bool local_jobs = false;       // a tool's: what it spawns itself and its host does not start is started here
     bool session_support = false;  // PMIX_SERVER_SESSION_SUPPORT
     size_t module_size = 0;        // PMIX_SERVER_MODULE_SIZE: the host was built with our headers and says so

@@ -127,6 +127,9 @@ common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const
     Prepared p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
+    // A limit for the spawn is one for the call too, where there is no other.
+    if (rc == PMIX_SUCCESS && p.timeout_s == 0) rc = InfoView(infos, ninfos).get(PMIX_SPAWN_TIMEOUT, &p.timeout_s);
+    if (rc == PMIX_SUCCESS && p.timeout_s < 0) rc = PMIX_ERR_BAD_PARAM;
     const pmix_proc_t* parent = nullptr;
     if (rc == PMIX_SUCCESS) rc = InfoView(infos, ninfos).get(PMIX_PARENT_ID, &parent);
     if (rc != PMIX_SUCCESS) return rc;

@@ -54,6 +54,7 @@ pmix_status_t InfoList::append(std::string_view key, Value&& value, pmix_info_di
     slot->flags = flags;
     slot->value = value.take();
     ++size_;
+    move_end_mark();
     return PMIX_SUCCESS;
 }
 
@@ -67,8 +68,17 @@ pmix_status_t InfoList::append(const pmix_info_t& info) noexcept {
     pmix_info_t* slot = next_slot();
     if (slot == nullptr) return PMIX_ERR_NOMEM;
     pmix_status_t rc = copy_elements(PMIX_INFO, slot, &info, 1);
-    if (rc == PMIX_SUCCESS) ++size_;
-    return rc;
+    if (rc != PMIX_SUCCESS) return rc;
+    ++size_;
+    move_end_mark();
+    return PMIX_SUCCESS;
+}
+
+// Of an array that was received, whose last entry says that it is the last one.
+void InfoList::move_end_mark() noexcept {
+    if (size_ < 2 || (array_[size_ - 2].flags & PMIX_INFO_ARRAY_END) == 0) return;
+    array_[size_ - 2].flags &= ~static_cast<pmix_info_directives_t>(PMIX_INFO_ARRAY_END);
+    array_[size_ - 1].flags |= PMIX_INFO_ARRAY_END;
 }
 
 pmix_status_t InfoList::append_all(const pmix_info_t* array, size_t n) noexcept {

@@ -279,6 +279,7 @@ class InfoList {
 
   private:
     pmix_info_t* next_slot() noexcept;  // zeroed, not yet counted; NULL when out of memory
+    void move_end_mark() noexcept;
 
     pmix_info_t* array_ = nullptr;
     size_t size_ = 0;

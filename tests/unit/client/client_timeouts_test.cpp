@@ -45,6 +45,7 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Connect PMIX_TIMEOUT client
 // proves: PMIx_Disconnect PMIX_TIMEOUT client
 // proves: PMIx_Spawn PMIX_TIMEOUT client
+// proves: PMIx_Spawn PMIX_SPAWN_TIMEOUT client
 // proves: PMIx_Job_control PMIX_TIMEOUT client
 // proves: PMIx_Log PMIX_TIMEOUT client
 // proves: PMIx_Group_construct PMIX_TIMEOUT client
@@ -71,6 +72,8 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     offer.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     offer.append_string("an.offer", "x");
+    InfoList spawn_limit;
+    spawn_limit.append_number<int>(PMIX_SPAWN_TIMEOUT, 1, PMIX_INT);
     const pmix_info_t* info = infos.c_array();
     const pmix_proc_t procs[] = {ProcId("job", 1).to_c(), ProcId("job", 2).to_c()};
     pmix_pdata_t wanted = {};
@@ -107,6 +110,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"connect", [&] { return connect(session, procs, 2, info, 1); }},
         {"disconnect", [&] { return disconnect(session, procs, 2, info, 1); }},
         {"spawn", [&] { return spawn(session, info, 1, &app, 1, child); }},
+        {"spawn with its own limit", [&] { return spawn(session, spawn_limit.c_array(), 1, &app, 1, child); }},
         {"job_control",
          [&] {
              return job_control(session, procs, 2, info, 1, {&results, &nresults});

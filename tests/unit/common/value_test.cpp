@@ -417,5 +417,20 @@ TEST(InfoListTest, GrowsKeepsAndReleases) {
     EXPECT_EQ(n, 0u);
 }
 
+// As an array that was received, to which the server adds something.
+TEST(InfoListTest, AppendBehindAMarkedEntry_TheLastOneIsMarked) {
+    InfoList list;
+    ASSERT_EQ(list.append_flag("first", true), PMIX_SUCCESS);
+    ASSERT_EQ(list.append_flag("received", true), PMIX_SUCCESS);
+    list[1].flags = PMIX_INFO_REQD | PMIX_INFO_ARRAY_END;
+    ASSERT_EQ(list.append_flag("added", true), PMIX_SUCCESS);
+    InfoList more;
+    ASSERT_EQ(more.append_flag("more", true), PMIX_SUCCESS);
+    ASSERT_EQ(list.append_all(more.c_array(), more.size()), PMIX_SUCCESS);
+    for (size_t i = 0; i < list.size(); ++i)
+        EXPECT_EQ((list[i].flags & PMIX_INFO_ARRAY_END) != 0, i + 1 == list.size()) << i;
+    EXPECT_NE(list[1].flags & PMIX_INFO_REQD, 0u);
+}
+
 }  // namespace
 }  // namespace pmix::common::value_test

@@ -105,6 +105,15 @@ TEST(ServerAttributes, ReportUri_WritesTheServersAddressToAStreamOrAFile) {
     EXPECT_EQ(err, ::testing::internal::GetCapturedStderr());
     report_to(folder.path("where"));
     EXPECT_EQ(0u, folder.files()) << "it goes with the server";
+    {
+        InfoList both = ServerHere::named();
+        both.append_string(PMIX_TCP_REPORT_URI, folder.path("where"));
+        both.append_string(PMIX_LAUNCHER_RENDEZVOUS_FILE, folder.path("launcher"));
+        ServerHere server(nullptr, std::move(both));
+        EXPECT_NE("", folder.text("where"));
+        EXPECT_NE("", folder.text("launcher"));
+    }
+    EXPECT_EQ(0u, folder.files());
 }
 
 // A socket with a name in a folder, for processes that cannot reach the abstract one; or nothing but that.
