@@ -119,6 +119,27 @@ static bool targets_known(const struct demand* demand) {
     return true;
 }
 
+/* Where nobody is named, or the caller itself is, the caller. */
+static bool waits_for_itself(const struct demand* demand) {
+    return demand->ntargets == 0 ||
+           procs_match(demand->targets, demand->ntargets, demand->caller.nspace, demand->caller.rank);
+}
+
+/* Those that are to be aborted have ended, as far as anybody will know. A tool is no process of a job. */
+static bool abort_is_done(const struct demand* demand) {
+    const pmix_proc_t* targets = waits_for_itself(demand) ? &demand->caller : demand->targets;
+    size_t count = waits_for_itself(demand) ? 1 : demand->ntargets;
+    for (size_t i = 0; i < count; i++) {
+        const struct job* job = job_find(targets[i].nspace);
+        for (uint32_t rank = 0; job && rank < job->size; rank++) {
+            if (proc_matches(&targets[i], job->nspace, rank) && job->procs[rank].phase != PROC_ENDED &&
+                mesh_alive((int)job_node_of(job, rank)))
+                return false;
+        }
+    }
+    return true;
+}
+
 static void run_demand(void* argument) {
     struct demand* demand = argument;
     if (!targets_known(demand)) {
@@ -137,9 +158,7 @@ static void run_demand(void* argument) {
     if (!demand->aborted) wire_put_u8(&body, job_find(demand->caller.nspace) == NULL);
     mesh_send(mesh_head(), demand->aborted ? FRAME_ABORT : FRAME_CONTROL, &body);
     wire_free(&body);
-    bool own_end = demand->ntargets == 0 ||
-                   procs_match(demand->targets, demand->ntargets, demand->caller.nspace, demand->caller.rank);
-    if (demand->aborted && own_end) {
+    if (demand->aborted && !abort_is_done(demand)) {
         demand->next = waiting_aborts;
         waiting_aborts = demand;
     } else {
@@ -200,10 +219,10 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
 
 /* --- the end of a process, here or on another node ---------------------------------------------------------------- */
 
-static void answer_aborts_of(const pmix_proc_t* proc) {
+static void answer_aborts(void) {
     for (struct demand** at = &waiting_aborts; *at;) {
         struct demand* demand = *at;
-        if (!proc_matches(&demand->caller, proc->nspace, proc->rank)) {
+        if (!abort_is_done(demand)) {
             at = &demand->next;
             continue;
         }
@@ -265,6 +284,7 @@ void clients_node_lost(uint32_t number) {
             wire_free(&assemblage);
         }
     }
+    answer_aborts();
     for (struct job *job = jobs_first(), *next; job; job = next) {
         next = job->next;
         launch_forget_if_over(job);
@@ -284,7 +304,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
     job->alive--;
-    answer_aborts_of(&name);
+    answer_aborts();
     collective_proc_ended();
     groups_proc_ended();
     modex_proc_ended(&name);

@@ -76,6 +76,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_MODEX] = on_modex,
     [FRAME_GROUP] = on_group,
     [FRAME_BOOTSTRAP] = on_bootstrap,
+    [FRAME_GROUP_LEFT] = on_group_left,
     [FRAME_PUBLISH] = on_publish,
     [FRAME_LOOKUP] = on_lookup,
     [FRAME_UNPUBLISH] = on_unpublish,
@@ -155,6 +156,8 @@ static pmix_status_t start_server(void) {
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_CACHE_SIZE, &node.options->event_cache, PMIX_SIZE);
         count++;
     }
+    /* One server of all makes the file that the tool above waits for. */
+    if (mesh_self() != 0) unsetenv("PMIX_LAUNCHER_RNDZ_FILE");
     if (mesh_self() == 0) { /* what is for the log of the whole system is written on the first node */
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_GATEWAY, &yes, PMIX_BOOL);
         count++;

@@ -107,12 +107,14 @@ pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmi
         event->ncustom = 1;
         event->custom = xcalloc(1, sizeof *event->custom);
         *event->custom = *custom->data.proc;
-    } else if (custom && custom->type == PMIX_DATA_ARRAY && custom->data.darray->type == PMIX_PROC) {
+    } else if (custom && custom->type == PMIX_DATA_ARRAY && custom->data.darray &&
+               custom->data.darray->type == PMIX_PROC) {
         event->ncustom = custom->data.darray->size;
         event->custom = xcalloc(event->ncustom, sizeof *event->custom);
         memcpy(event->custom, custom->data.darray->array, event->ncustom * sizeof *event->custom);
     }
     if (event->ncustom > 0) event->range = PMIX_RANGE_CUSTOM;
+    if (code == PMIX_GROUP_LEFT) group_left(info_string(info, ninfo, PMIX_GROUP_ID), source);
     loop_post(send_event, event);
     return PMIX_OPERATION_SUCCEEDED; /* it is on its way; delivery is not confirmed */
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "loop.h"
 #include "node.h"
@@ -255,7 +256,7 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
     }
     int count = 0;
     for (int i = 0; i < mesh_nodes(); i++) {
-        if (job_size_on(job, (uint32_t)i) > 0) nodes[count++] = i;
+        if (job_size_on(job, (uint32_t)i) > 0 && mesh_alive(i)) nodes[count++] = i;
     }
     return count;
 }
@@ -284,9 +285,11 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
 static pmix_proc_state_t state_of(const struct proc* proc) {
-    return proc->phase == PROC_RUNNING ? PMIX_PROC_STATE_RUNNING
-           : proc->phase == PROC_ENDED ? PMIX_PROC_STATE_TERMINATED
-                                       : PMIX_PROC_STATE_UNDEF;
+    if (proc->phase == PROC_RUNNING) return PMIX_PROC_STATE_RUNNING;
+    if (proc->phase != PROC_ENDED) return PMIX_PROC_STATE_UNDEF;
+    return WIFSIGNALED(proc->wait_status) ? PMIX_PROC_STATE_ABORTED_BY_SIG
+           : proc->wait_status != 0       ? PMIX_PROC_STATE_TERM_NON_ZERO
+                                          : PMIX_PROC_STATE_TERMINATED;
 }
 
 static pmix_data_array_t* local_procs(const struct job* job) {

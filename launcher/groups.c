@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* groups.c: construct and destruct of groups, collected on node 0.
+/* groups.c: construct and destruct of groups, collected on the first node that is alive.
  *
- * What this owns: on node 0, for each group the operations in progress: the nodes that have joined, with their data. A
- * node joins once, when all its members have; the answer to all is the same: the context id, the data of all, and the
+ * What this owns: on that node, for each group the operations in progress: the nodes that have joined, with their data.
+ * A node joins once, when all its members have; the answer to all is the same: the context id, the data of all, and the
  * members if some processes are left out. Operations belong to the group's name, so they do not mix with a fence of the
- * same processes. A node that joins again after an operation has failed without others begins the next one.
- * Which thread calls it: up_group a thread of the library; all else the loop.
+ * same processes. A node that joins again after an operation has failed without others begins the next one. And the
+ * processes that have left a group: a destruct that still names them does not wait for them.
+ * Which thread calls it: up_group and group_left a thread of the library; all else the loop.
  * What can go wrong (every node gets that status): a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the callers'
  * PMIX_TIMEOUT, a node that was lost or has no member left alive. Where that is allowed (PMIX_GROUP_OPTIONAL,
  * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that node instead; a node that does not join is
@@ -18,7 +19,6 @@
 
 enum { ASSIGN = 1, OPTIONAL = 2, FORGIVING = 4 }; /* flags of a request */
 enum { NUMBERED = 1, PARTIAL = 2, NAMED = 4 };    /* flags of the answer; the last two: with the members */
-enum { COORDINATOR = 0 };
 
 /* Servers whose own members are late report that at the timeout: they get this much longer. */
 static const double kOptionalExtra = 1.0;
@@ -42,9 +42,33 @@ struct operation {
 };
 
 static struct operation* operations;
-static uint64_t next_context = 1;
+static uint64_t groups_numbered; /* by this node */
 
-/* --- on node 0 ---------------------------------------------------------------------------------------------------- */
+/* The oldest ones beyond it are forgotten: their destruct then waits until they have ended. */
+enum { MAX_DEPARTURES = 4096 };
+
+struct departure {
+    struct departure* next; /* an earlier one */
+    char* name;
+    pmix_proc_t proc;
+};
+
+static struct departure* departures;
+
+/* When it is lost, what it had is lost, and the next node goes on. */
+static int first_node(void) {
+    int first = 0;
+    while (first < mesh_nodes() - 1 && !mesh_alive(first)) first++;
+    return first;
+}
+
+/* Each node has numbers of its own. */
+static uint64_t next_context(void) {
+    return ((uint64_t)mesh_self() << 40) + ++groups_numbered;
+}
+
+/* --- on the first node
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void drop(struct operation* op) {
     struct operation** at = &operations;
@@ -92,7 +116,7 @@ static void end(struct operation* op, pmix_status_t status) {
         bool numbered = (op->flags & ASSIGN) != 0;
         for (int i = 0; i < mesh_nodes(); i++) wire_append(&blobs, op->blobs[i].data, op->blobs[i].size);
         wire_put_u32(&rest, (numbered ? NUMBERED : 0u) | (op->partial ? PARTIAL : 0u));
-        wire_put_u64(&rest, numbered ? next_context++ : 0);
+        wire_put_u64(&rest, numbered ? next_context() : 0);
         if (op->partial)
             put_members(&rest, op);
         else
@@ -182,6 +206,76 @@ static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t
     return false;
 }
 
+static int compare_procs(const void* a, const void* b) {
+    const pmix_proc_t *left = a, *right = b;
+    int order = strncmp(left->nspace, right->nspace, PMIX_MAX_NSLEN);
+    if (order != 0) return order;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* Each process once, for wildcards all of their job, in order. The caller frees it. */
+static pmix_proc_t* single_procs(const pmix_proc_t* procs, size_t nprocs, size_t* count) {
+    size_t n = 0;
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
+        n += job ? job->size : 1;
+    }
+    pmix_proc_t* all = xcalloc(n, sizeof *all);
+    n = 0;
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
+        for (uint32_t rank = 0; job && rank < job->size; rank++) {
+            PMIX_LOAD_PROCID(&all[n], job->nspace, rank);
+            n++;
+        }
+        if (!job) all[n++] = procs[i];
+    }
+    qsort(all, n, sizeof *all, compare_procs);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (*count == 0 || compare_procs(&all[*count - 1], &all[i]) != 0) all[(*count)++] = all[i];
+    }
+    return all;
+}
+
+static bool same_set(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
+    size_t first, second;
+    pmix_proc_t *a = single_procs(op->procs, op->nprocs, &first), *b = single_procs(procs, nprocs, &second);
+    bool same = first == second;
+    for (size_t i = 0; same && i < first; i++) same = compare_procs(&a[i], &b[i]) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+/* A destruct goes on without this process. */
+static void leave_out(struct operation* op, const pmix_proc_t* proc) {
+    bool named = false;
+    for (size_t i = 0; i < op->nprocs; i++) named = named || proc_matches(&op->procs[i], proc->nspace, proc->rank);
+    if (!named) return;
+    size_t count, kept = 0;
+    pmix_proc_t* all = single_procs(op->procs, op->nprocs, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (compare_procs(&all[i], proc) != 0) all[kept++] = all[i];
+    }
+    free(op->procs);
+    op->procs = all;
+    op->nprocs = kept;
+}
+
+/* Of the nodes that it waits for, those that still have a member. */
+static void leave_nodes_out(struct operation* op) {
+    for (int i = 0; i < mesh_nodes(); i++) {
+        bool needed = false;
+        for (size_t k = 0; k < op->nprocs && !needed; k++) {
+            const struct job* job = job_find(op->procs[k].nspace);
+            needed =
+                !job || op->procs[k].rank >= job->size ? op->wanted[i] : (int)job_node_of(job, op->procs[k].rank) == i;
+        }
+        op->wanted[i] = op->wanted[i] && (needed || op->joined[i]);
+    }
+}
+
 /* The first operation of that name and of some of these processes that the node has not joined: other processes may use
  * the name for a group of their own. Processes that are not late for a construct may make a new group of its name; the
  * late nodes of a destruct may name fewer members. */
@@ -198,6 +292,57 @@ static struct operation* operation_of(uint32_t what, const char* name, const pmi
     (*at)->what = what;
     (*at)->name = xstrdup(name);
     return *at;
+}
+
+/* name: NULL for all. */
+static void forget_departures(const char* name, const pmix_proc_t* procs, size_t nprocs) {
+    for (struct departure** at = &departures; *at;) {
+        struct departure* d = *at;
+        bool returns = false;
+        for (size_t i = 0; i < nprocs && (!name || strcmp(d->name, name) == 0); i++) {
+            returns = returns || proc_matches(&procs[i], d->proc.nspace, d->proc.rank);
+        }
+        if (!returns) {
+            at = &d->next;
+            continue;
+        }
+        *at = d->next;
+        free(d->name);
+        free(d);
+    }
+}
+
+static void forget_oldest_departures(void) {
+    struct departure** at = &departures;
+    for (int kept = 0; *at && kept < MAX_DEPARTURES; kept++) at = &(*at)->next;
+    while (*at) {
+        struct departure* d = *at;
+        *at = d->next;
+        free(d->name);
+        free(d);
+    }
+}
+
+void on_group_left(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id;
+    struct departure* d = xcalloc(1, sizeof *d);
+    d->name = wire_get_string(body);
+    wire_get_proc(body, &d->proc);
+    if (body->bad || !d->name) {
+        free(d->name);
+        free(d);
+        return;
+    }
+    d->next = departures;
+    departures = d;
+    for (struct operation *op = operations, *next; op; op = next) {
+        next = op->next;
+        if (op->what != PMIX_GROUP_DESTRUCT || strcmp(op->name, d->name) != 0) continue;
+        leave_out(op, &d->proc);
+        leave_nodes_out(op);
+        judge(op);
+    }
+    forget_oldest_departures();
 }
 
 void on_group(int from, uint64_t id, struct buffer* body) {
@@ -217,14 +362,24 @@ void on_group(int from, uint64_t id, struct buffer* body) {
         return;
     }
     struct operation* op = operation_of(what, name, procs, nprocs, from);
-    free(name);
-    pmix_status_t known = nodes_of(procs, nprocs, wanted);
     bool first = !op->procs;
+    if (what == PMIX_GROUP_CONSTRUCT) forget_departures(name, procs, nprocs);
     if (first) {
         op->procs = procs;
         op->nprocs = nprocs;
-    } else {
-        free(procs);
+        for (struct departure* d = departures; what == PMIX_GROUP_DESTRUCT && d; d = d->next) {
+            if (strcmp(d->name, name) == 0) leave_out(op, &d->proc);
+        }
+    }
+    free(name);
+    pmix_status_t known = nodes_of(first ? op->procs : procs, first ? op->nprocs : nprocs, wanted);
+    /* The members are those that each caller names. Where some may be missing, the callers may know of it or not. */
+    bool differs = !first && !op->over && what == PMIX_GROUP_CONSTRUCT && known == PMIX_SUCCESS &&
+                   !((op->flags | flags) & FORGIVING) && !same_set(op, procs, nprocs);
+    if (!first) free(procs);
+    if (differs) {
+        mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
+        return;
     }
     /* They ended before their call was handled: the others continue without them, and would not join this. */
     if (first && known == PMIX_SUCCESS && !collective_anybody_left(op->procs, op->nprocs, (uint32_t)from)) {
@@ -263,7 +418,7 @@ void on_group(int from, uint64_t id, struct buffer* body) {
 void groups_put_answer(struct buffer* rest, bool numbered, const pmix_proc_t* members, size_t nmembers,
                        const struct buffer* blobs) {
     wire_put_u32(rest, (numbered ? NUMBERED : 0u) | NAMED);
-    wire_put_u64(rest, numbered ? next_context++ : 0);
+    wire_put_u64(rest, numbered ? next_context() : 0);
     wire_put_procs(rest, members, nmembers);
     wire_put_bytes(rest, blobs->data, blobs->size);
 }
@@ -278,6 +433,9 @@ void groups_proc_ended(void) {
 
 void groups_job_ended(const char* nspace) {
     bootstrap_job_ended(nspace);
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    forget_departures(NULL, &all, 1);
     for (struct operation *op = operations, *next; op; op = next) {
         next = op->next;
         size_t i = 0;
@@ -347,12 +505,12 @@ static void answered(pmix_status_t status, struct buffer* body, void* argument) 
 
 static void send_call(void* argument) {
     struct call* call = argument;
-    mesh_request(COORDINATOR, call->frame, &call->body, 0, answered, call);
+    mesh_request(first_node(), call->frame, &call->body, 0, answered, call);
     wire_free(&call->body);
 }
 
 static void put_procs_of(struct buffer* b, const pmix_value_t* value) {
-    bool list = value && value->type == PMIX_DATA_ARRAY && value->data.darray->type == PMIX_PROC;
+    bool list = value && value->type == PMIX_DATA_ARRAY && value->data.darray && value->data.darray->type == PMIX_PROC;
     wire_put_procs(b, list ? value->data.darray->array : NULL, list ? value->data.darray->size : 0);
 }
 
@@ -367,6 +525,21 @@ static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* ca
     put_procs_of(b, info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS));
     wire_put_u8(b, info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID));
     wire_put_u64(b, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
+}
+
+static void send_departure(void* argument) {
+    struct buffer* body = argument;
+    mesh_send(first_node(), FRAME_GROUP_LEFT, body);
+    wire_free(body);
+    free(body);
+}
+
+void group_left(const char* name, const pmix_proc_t* proc) {
+    if (!name) return;
+    struct buffer* body = xcalloc(1, sizeof *body);
+    wire_put_string(body, name);
+    wire_put_proc(body, proc);
+    loop_post(send_departure, body);
 }
 
 pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,

@@ -232,13 +232,13 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
     char* message = wire_get_string(body);
     pmix_proc_t* targets = wire_get_procs(body, &count);
     const struct job* job = job_find(caller.nspace);
-    if (!body->bad && job) {
-        say("%s aborted with status %d%s%s", spell(job, caller.rank), status, message && *message ? ": " : "",
-            message ? message : "");
+    if (!body->bad && (job || count > 0)) { /* a tool that names nobody is all of its namespace */
+        say("%s aborted with status %d%s%s", job ? spell(job, caller.rank) : "a tool", status,
+            message && *message ? ": " : "", message ? message : "");
         int code = status == 0 ? 0 : (status & 0xff) ? (status & 0xff) : 1;
         own_job = caller;
         own_job.rank = PMIX_RANK_WILDCARD;
-        expect_end_of(count ? targets : &own_job, count ? count : 1, false);
+        expect_end_of(count ? targets : &own_job, count ? count : 1, !job);
         if (exit_status == 0) exit_status = code;
         if (count > 0 || options->continuous)
             kill_procs(count ? targets : &own_job, count ? count : 1);
@@ -247,6 +247,11 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
     }
     free(message);
     free(targets);
+}
+
+static void on_output_lost(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id, (void)body;
+    if (exit_status == 0) exit_status = 1;
 }
 
 static void on_control(int from, uint64_t id, struct buffer* body) {
@@ -567,8 +572,13 @@ static void time_over(void* argument) {
 int head_main(const struct options* given, const char* server_nspace, const struct keeper* keeper,
               const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
-        [FRAME_SPAWN] = on_spawn,     [FRAME_ABORT] = on_abort,   [FRAME_CONTROL] = on_control,
-        [FRAME_EXIT] = on_exit_frame, [FRAME_OUTPUT] = on_output, [FRAME_PROGRESS] = on_progress,
+        [FRAME_SPAWN] = on_spawn,
+        [FRAME_ABORT] = on_abort,
+        [FRAME_CONTROL] = on_control,
+        [FRAME_EXIT] = on_exit_frame,
+        [FRAME_OUTPUT] = on_output,
+        [FRAME_PROGRESS] = on_progress,
+        [FRAME_OUTPUT_LOST] = on_output_lost,
     };
     options = given;
     base_name = server_nspace;

@@ -99,6 +99,12 @@ static const char* stream_name(const struct output* output) {
 
 /* The folders are the user's, whose umask holds. A file of several processes has been emptied by the head: what others
  * have written meanwhile is to stay. */
+/* The command has failed where output that a file was to have is lost. */
+static void report_loss(void) {
+    const struct buffer nothing = {0};
+    mesh_send(mesh_head(), FRAME_OUTPUT_LOST, &nothing);
+}
+
 static void open_file(struct output* output) {
     const struct job* job = output->owner->job;
     char* path = jobio_path(&job->io, job, output->owner->proc.rank, stream_name(output));
@@ -109,8 +115,19 @@ static void open_file(struct output* output) {
         *slash = '/';
     }
     int emptied = jobio_shares_file(&job->io) ? 0 : O_TRUNC;
-    output->file = open(path, O_WRONLY | O_CREAT | emptied | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
-    if (output->file < 0) fprintf(stderr, "pmixrun: %s: %s: %s\n", node.hostname, path, strerror(errno));
+    /* A pipe in its place, which nobody may read, would block this process. */
+    output->file =
+        open(path, O_WRONLY | O_CREAT | emptied | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
+    struct stat about;
+    if (output->file >= 0 && (fstat(output->file, &about) != 0 || S_ISFIFO(about.st_mode))) {
+        close(output->file);
+        output->file = -1;
+        errno = ENXIO;
+    }
+    if (output->file < 0) {
+        fprintf(stderr, "pmixrun: %s: %s: %s\n", node.hostname, path, strerror(errno));
+        report_loss();
+    }
     free(path);
 }
 
@@ -133,6 +150,7 @@ static void write_to(struct output* output, const uint8_t* bytes, size_t size) {
                     strerror(errno));
             close(output->file);
             output->file = -1;
+            report_loss();
             return;
         }
         bytes += put;

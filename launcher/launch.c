@@ -55,10 +55,12 @@ static void change_env(char*** env, const char* setting) {
     }
 }
 
-/* The variables of a resource manager above this one would mislead the processes. */
+/* The variables of a resource manager above this one would mislead the processes, and so would what the tool that
+ * started this one has given it. */
 static bool belongs_to_pmixrun(const char* setting) {
     return !strncmp(setting, "PMIX_NAMESPACE=", 15) || !strncmp(setting, "PMIX_RANK=", 10) ||
-           !strncmp(setting, "PMIX_SERVER_", 12);
+           !strncmp(setting, "PMIX_SERVER_", 12) || !strncmp(setting, "PMIX_KEEPALIVE_PIPE=", 20) ||
+           !strncmp(setting, "PMIX_LAUNCHER_RNDZ_", 19);
 }
 
 static char** make_env(const struct app* app) {

@@ -24,23 +24,26 @@ enum frame {
     FRAME_CONTROL,     /* node -> head: procs, signal */
     FRAME_EXIT,        /* node -> all: proc, wait status, whether without PMIx_Finalize, of a failed launch */
     FRAME_OUTPUT,      /* node -> head: channel, stream, unended, beginning of that line, bytes */
+    FRAME_OUTPUT_LOST, /* node -> head: what a file was to have */
     FRAME_OUTPUT_DONE, /* head -> node: so many bytes have been written */
     FRAME_INPUT,       /* any -> node, request: procs, bytes for their stdin, none: the end; reply: all taken */
     FRAME_PULL,        /* node -> all, request: the output of these is wanted there, or no longer */
     FRAME_STREAM,      /* node -> node that wants it, request: proc, channel, bytes; reply: they have taken them */
     FRAME_COLLECTIVE,  /* node -> participating nodes: kind, signature, round, status, blob */
     FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, round, status */
-    FRAME_GROUP,     /* node -> node 0, request: operation, name, procs, flags, status, limit, blob; reply: the group */
-    FRAME_BOOTSTRAP, /* node -> node 0, request: one caller; reply: the group */
-    FRAME_MODEX,     /* node -> owner's node, request: proc; reply: its data */
-    FRAME_PUBLISH,   /* node -> node 0, request */
-    FRAME_LOOKUP,    /* node -> node 0, request; reply: what was found */
-    FRAME_UNPUBLISH, /* node -> node 0, request */
-    FRAME_PROC_LEFT, /* node -> node 0: the process that is not connected to this node any more */
-    FRAME_FACT,      /* node -> nodes, request: key, namespace, rank; reply: a value */
-    FRAME_LOG,       /* head -> first node: code, process it is about, where to log it, infos */
-    FRAME_EVENT,     /* node -> nodes in range, head -> nodes: code, source, range, infos */
-    FRAME_PROGRESS,  /* node -> head: how many processes of a job that is being launched it has started so far */
+    FRAME_GROUP, /* node -> first node alive, request: operation, name, procs, flags, status, limit, blob; reply: the
+                    group */
+    FRAME_BOOTSTRAP,  /* the same, request: one caller; reply: the group */
+    FRAME_GROUP_LEFT, /* the same: name, the process that has left the group */
+    FRAME_MODEX,      /* node -> owner's node, request: proc; reply: its data */
+    FRAME_PUBLISH,    /* node -> node 0, request */
+    FRAME_LOOKUP,     /* node -> node 0, request; reply: what was found */
+    FRAME_UNPUBLISH,  /* node -> node 0, request */
+    FRAME_PROC_LEFT,  /* node -> node 0: the process that is not connected to this node any more */
+    FRAME_FACT,       /* node -> nodes, request: key, namespace, rank; reply: a value */
+    FRAME_LOG,        /* head -> first node: code, process it is about, where to log it, infos */
+    FRAME_EVENT,      /* node -> nodes in range, head -> nodes: code, source, range, infos */
+    FRAME_PROGRESS,   /* node -> head: how many processes of a job that is being launched it has started so far */
     FRAME_KINDS
 };
 

@@ -107,6 +107,9 @@ void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members);
 pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
                        const pmix_info_t info[], size_t ninfo, pmix_info_cbfunc_t cbfunc, void* cbdata);
 void on_group(int from, uint64_t id, struct buffer* body);
+/* A process of this node has left the group of that name, which may be NULL: a destruct does not wait for it. */
+void group_left(const char* name, const pmix_proc_t* proc);
+void on_group_left(int from, uint64_t id, struct buffer* body);
 void groups_proc_ended(void);
 void groups_job_ended(const char* nspace);
 /* The rest of an answer that names the members; a number is given out if one is wanted. */

@@ -69,7 +69,8 @@ static void put_first(char*** env, const pmix_envar_t* envar, const char* old) {
 static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo) {
     for (size_t i = 0; i < ninfo; i++) {
         const pmix_value_t* value = &info[i].value;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_UNSET_ENVAR) && value->type == PMIX_STRING) unset(env, value->data.string);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_UNSET_ENVAR) && value->type == PMIX_STRING && value->data.string)
+            unset(env, value->data.string);
         if (value->type != PMIX_ENVAR || !value->data.envar.envar || !value->data.envar.value) continue;
         const pmix_envar_t* envar = &value->data.envar;
         const char* old = current_value(*env, envar->envar);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* groups: construct, destruct, leave, fences and queries over real processes, and members that die.
- * usage: groups construct|endpoints|fence|optional|timeout|leave|query|arguments|before|in|after|told [survives]|leader
+ * usage: groups
+ * construct|endpoints|fence|optional|timeout|leave|spellings|leave_late|disagree|adding|query|arguments|before|in|after|
+ * told [survives]|leader
  * (the last five with --continuous: the last rank dies) */
 #include "group_check.h"
 
@@ -185,6 +187,81 @@ static void leave(int argc, char** argv) {
         pmix_info_t long_time = limit(60);
         CHECK_OK(PMIx_Group_destruct(name, &long_time, 1));
     }
+    fence(false);
+    finish();
+}
+
+/* Some name all processes one by one, others by a wildcard: it is one group. rows: R1 */
+static void spellings(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t list[16], whole = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_info_t *results = NULL, long_time = limit(60);
+    size_t nresults = 0;
+    CHECK(job_size <= 16);
+    for (uint32_t rank = 0; rank < job_size; rank++) list[rank] = rank_of_job(rank);
+    const bool one_by_one = me.rank % 2;
+    CHECK_OK(PMIx_Group_construct("spelled", one_by_one ? list : &whole, one_by_one ? job_size : 1, &long_time, 1,
+                                  &results, &nresults));
+    CHECK(members_in(results, nresults) == job_size);
+    PMIX_INFO_FREE(results, nresults);
+    CHECK_OK(PMIx_Group_destruct("spelled", NULL, 0));
+    finish();
+}
+
+/* A member leaves while the others are in the destruct already: they do not wait for it. rows: R12 R17 */
+static void leave_late(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t whole = rank_of_job(PMIX_RANK_WILDCARD);
+    for (int i = 0; i < 3; i++) {
+        pmix_info_t* results = NULL;
+        size_t nresults = 0;
+        CHECK_OK(PMIx_Group_construct("left", &whole, 1, NULL, 0, &results, &nresults));
+        PMIX_INFO_FREE(results, nresults);
+        fence(false);
+        if (me.rank == 1) {
+            usleep(i * 100000);
+            CHECK_OK(PMIx_Group_leave("left", NULL, 0));
+        } else {
+            CHECK_OK(PMIx_Group_destruct("left", NULL, 0));
+        }
+        fence(false);
+    }
+    finish();
+}
+
+/* No group has a caller that does not name the same members as the others. rows: R1 */
+static void disagree(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    CHECK(job_size == 5);
+    pmix_proc_t list[5];
+    for (uint32_t rank = 0; rank < job_size; rank++) list[rank] = rank_of_job(rank);
+    pmix_info_t *results = NULL, short_time = limit(2);
+    size_t nresults = 0;
+    const size_t named = me.rank == 0 ? 2 : 5;
+    const pmix_status_t status = PMIx_Group_construct("of two minds", list, named, &short_time, 1, &results, &nresults);
+    CHECK(status == PMIX_ERR_BAD_PARAM || status == PMIX_ERR_TIMEOUT);
+    CHECK(!results);
+    fence(false);
+    finish();
+}
+
+/* Members that the callers do not name are added only by leaders that give their number. rows: R1 */
+static void adding(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    pmix_proc_t whole = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_info_t *results = NULL, added;
+    size_t nresults = 0;
+    PMIX_INFO_CONSTRUCT(&added);
+    PMIX_LOAD_KEY(added.key, PMIX_GROUP_ADD_MEMBERS);
+    added.value.type = PMIX_DATA_ARRAY;
+    CHECK_STATUS(PMIx_Group_construct("added", &whole, 1, &added, 1, &results, &nresults), PMIX_ERR_BAD_PARAM);
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = 1, .array = &whole};
+    added.value.data.darray = &array;
+    CHECK_STATUS(PMIx_Group_construct("added", &whole, 1, &added, 1, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
     fence(false);
     finish();
 }
@@ -381,6 +458,10 @@ int main(int argc, char** argv) {
         {"optional", optional},
         {"timeout", with_timeout},
         {"leave", leave},
+        {"spellings", spellings},
+        {"leave_late", leave_late},
+        {"disagree", disagree},
+        {"adding", adding},
         {"query", query},
         {"arguments", arguments},
         {"leader", leader_dies},

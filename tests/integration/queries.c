@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the
- * host (pmixrun). usage: queries support|jobs|processes|tables|summary|each|refusals NODES */
+ * host (pmixrun). usage: queries support|jobs|processes|tables|failed|summary|each|refusals NODES */
 #include "check.h"
 
 #ifndef PMIX_QUERY_PROC_RESOURCE_USAGE /* headers before 6.1 */
@@ -227,6 +227,43 @@ static pid_t pid_of(uint32_t rank) {
     pid_t pid = value->data.pid;
     PMIX_VALUE_RELEASE(value);
     return pid;
+}
+
+static bool is_in_table(uint32_t rank, pmix_proc_state_t state) {
+    pmix_info_t of_job, anew;
+    const bool yes = true;
+    PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, me.nspace, PMIX_STRING);
+    PMIX_INFO_LOAD(&anew, PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
+    pmix_info_t qualifiers[2] = {of_job, anew};
+    char* keys[] = {PMIX_QUERY_PROC_TABLE, NULL};
+    pmix_query_t query = {keys, qualifiers, 2};
+    pmix_info_t* results = NULL;
+    size_t nresults = 0;
+    CHECK_OK(PMIx_Query_info(&query, 1, &results, &nresults));
+    CHECK(nresults == 1 && results[0].value.type == PMIX_DATA_ARRAY && results[0].value.data.darray->size == job_size);
+    const pmix_proc_info_t* row = (const pmix_proc_info_t*)results[0].value.data.darray->array + rank;
+    const bool is = row->state == state; /* the exit code is in no message, here as with OpenPMIx */
+    PMIX_INFO_FREE(results, nresults);
+    PMIX_INFO_DESTRUCT(&of_job);
+    return is;
+}
+
+/* How processes have ended is in the table (with --continuous: rank 1 exits with 3, rank 2 is killed). rows: Q16 */
+static void failed(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    CHECK(job_size == 3);
+    fence(false);
+    if (me.rank == 2) kill(getpid(), SIGKILL);
+    if (me.rank == 1) {
+        await_flag("killed");
+        _exit(3);
+    }
+    while (!is_in_table(2, PMIX_PROC_STATE_ABORTED_BY_SIG)) usleep(10000); /* or the alarm */
+    CHECK(is_in_table(1, PMIX_PROC_STATE_RUNNING));
+    raise_flag("killed");
+    while (!is_in_table(1, PMIX_PROC_STATE_TERM_NON_ZERO)) usleep(10000);
+    finish();
 }
 
 /* A job on several nodes: whole tables, or an honest status. Debuggers live on the first one.
@@ -525,9 +562,9 @@ static void refusals(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"support", support},  {"jobs", jobs},       {"processes", processes},
-                                             {"tables", tables},    {"summary", summary}, {"each", each},
-                                             {"refusals", refusals}};
+    static const struct test_case cases[] = {{"support", support}, {"jobs", jobs},        {"processes", processes},
+                                             {"tables", tables},   {"failed", failed},    {"summary", summary},
+                                             {"each", each},       {"refusals", refusals}};
     nodes = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     RUN_CASE(cases);
     return 0;

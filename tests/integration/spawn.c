@@ -4,6 +4,8 @@
  * The children are this program too, in the cases below `children`: they check what they find and say so with a flag
  * named by their last argument and their rank. */
 
+#include <sys/stat.h>
+
 #include "spawn_check.h"
 
 static void node_of(const char* nspace, pmix_rank_t rank, char* host, size_t size) {
@@ -205,6 +207,9 @@ static void hosts(int argc, char** argv) {
         refused_on(PMIX_HOSTFILE, path, 1, PMIX_ERR_JOB_ALLOC_FAILED);
         CHECK(unlink(path) == 0);
         refused_on(PMIX_HOSTFILE, path, 1, PMIX_ERR_JOB_ALLOC_FAILED);
+        CHECK(mkfifo(path, 0600) == 0); /* that nobody writes to */
+        refused_on(PMIX_HOSTFILE, path, 1, PMIX_ERR_JOB_ALLOC_FAILED);
+        CHECK(unlink(path) == 0);
         refused_on(PMIX_HOST, "node2,elsewhere", 1, PMIX_ERR_JOB_ALLOC_FAILED);
         refused_on(PMIX_HOST, "node4", 1, PMIX_ERR_JOB_ALLOC_FAILED);
         pmix_nspace_t nspace;
@@ -294,7 +299,7 @@ static void environment(int argc, char** argv) {
     if (me.rank == 0) {
         pmix_nspace_t nspace;
         pmix_app_t app;
-        pmix_info_t info[8];
+        pmix_info_t info[9];
         app_of(&app, 2, "settings", "SET=two", "ADDED=first", "LATE=kept", "PATHS=/c:/a:/b:/d", "GONE",
                "FIRST=/z:/x:/y", "NEW=/only", "env", NULL);
         set_env(&app, "LATE=kept");
@@ -306,6 +311,9 @@ static void environment(int argc, char** argv) {
         load_envar(&info[5], PMIX_SET_ENVAR, "GONE", "x", 0);
         PMIX_INFO_LOAD(&info[6], PMIX_UNSET_ENVAR, "GONE", PMIX_STRING);
         load_envar(&info[7], PMIX_SET_ENVAR, "FIRST", "/x:/z:/y", 0);
+        PMIX_INFO_CONSTRUCT(&info[8]); /* names nothing */
+        PMIX_LOAD_KEY(info[8].key, PMIX_UNSET_ENVAR);
+        info[8].value.type = PMIX_STRING;
         app_infos(&app, 6);
         load_envar(&app.info[0], PMIX_SET_ENVAR, "SET", "two", 0);
         load_envar(&app.info[1], PMIX_ADD_ENVAR, "LATE", "no", 0);
@@ -313,7 +321,7 @@ static void environment(int argc, char** argv) {
         load_envar(&app.info[3], PMIX_APPEND_ENVAR, "PATHS", "/d", ':');
         load_envar(&app.info[4], PMIX_FIRST_ENVAR, "FIRST", "/z", ':');
         load_envar(&app.info[5], PMIX_PREPEND_ENVAR, "NEW", "/only", ':');
-        CHECK_OK(spawn(info, 8, &app, 1, nspace));
+        CHECK_OK(spawn(info, 9, &app, 1, nspace));
         await_children("env", 2);
     }
     fence(false);
