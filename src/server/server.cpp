@@ -132,7 +132,8 @@ void Server::Parts::peer_frame(Peer& peer, const FrameHeader& header, Bytes payl
     const auto is = [&header](common::Command command) { return header.command == static_cast<uint16_t>(command); };
     // What it did before it sent this, and what others have done before they let it ask.
     left.take_of(peer);
-    if (is(common::Command::get)) left.take_everywhere();
+    if (peer.gone()) return;
+    if (is(common::Command::get)) left.take_everywhere(peer);
     try {
         ours = dispatch(*this, peer, header, payload);
     } catch (const std::bad_alloc&) {
@@ -399,7 +400,8 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         return file.status();
     };
     WIREUP_RETURN_IF_ERROR(make_file(parts->options.rendezvous_file, parts->rendezvous_file));
-    WIREUP_RETURN_IF_ERROR(make_file(parts->options.uri_file, parts->uri_file));
+    if (parts->options.uri_file != parts->options.rendezvous_file)
+        WIREUP_RETURN_IF_ERROR(make_file(parts->options.uri_file, parts->uri_file));
     if (!openpmix_uri.empty()) parts->openpmix_files.make(tool_file_options(parts->options, openpmix_uri));
     Parts* p = parts.get();
     if (parts->options.local_jobs) {

@@ -109,7 +109,7 @@ common::Result<common::InfoList> Server::collect_job_info(std::string_view nspac
 
 void Server::direct_modex_request(const common::ProcId& proc, Get::Respond respond) {
     LeftCommits& left = parts_->fence.left_commits();
-    left.take_everywhere();
+    if (const Nspace* nspace = parts_->registry.find(proc.nspace); nspace != nullptr) left.take(*nspace);
     parts_->get.modex_request(proc, std::move(respond));
     left.awaited();
 }

@@ -14,17 +14,17 @@ constexpr auto kLooks = static_cast<uint32_t>(CommitMailboxes::Watch::looks);
 
 }  // namespace
 
-bool CommitMailboxes::leave(uint32_t slot, std::span<const Bytes> parts) noexcept {
+CommitMailboxes::Left CommitMailboxes::leave(uint32_t slot, std::span<const Bytes> parts) noexcept {
     static_assert(sizeof(Box) == kBytes && std::atomic<uint32_t>::is_always_lock_free);
     size_t size = 0;
     for (const Bytes& part : parts) size += part.size();
-    if (slot >= count_ || size == 0 || size > kMostBytes) return false;
+    if (slot >= count_ || size == 0 || size > kMostBytes) return Left::sends;
     uint32_t watch = watch_->load(std::memory_order_acquire);
-    // The commit that goes by the socket tells the server to look for those that follow.
-    if (watch == kIdle) watch_->compare_exchange_strong(watch, kLooks, std::memory_order_relaxed);
-    if (watch != kLooks) return false;
+    if (watch == kIdle &&
+        watch_->compare_exchange_strong(watch, kLooks, std::memory_order_relaxed, std::memory_order_acquire))
+        return Left::sends_and_tells;
     Box& mine = box(slot);
-    if (mine.size.load(std::memory_order_acquire) != 0) return false;
+    if (watch != kLooks || mine.size.load(std::memory_order_acquire) != 0) return Left::sends;
     uint8_t* to = mine.bytes;
     for (const Bytes& part : parts) {
         std::memcpy(to, part.data(), part.size());
@@ -32,12 +32,13 @@ bool CommitMailboxes::leave(uint32_t slot, std::span<const Bytes> parts) noexcep
     }
     auto left = static_cast<uint32_t>(size);
     mine.size.exchange(left, std::memory_order_seq_cst);
-    if (watch_->load(std::memory_order_seq_cst) == kLooks) return true;
+    if (watch_->load(std::memory_order_seq_cst) == kLooks) return Left::there;
     // It has looked for the last time, perhaps before this was here: unless it has it, it goes by the socket.
-    return !mine.size.compare_exchange_strong(left, 0, std::memory_order_relaxed);
+    const bool taken_back = mine.size.compare_exchange_strong(left, 0, std::memory_order_relaxed);
+    return taken_back ? Left::sends : Left::there;
 }
 
-void CommitMailboxes::not_sent() noexcept {
+void CommitMailboxes::not_told() noexcept {
     uint32_t looks = kLooks;
     watch_->compare_exchange_strong(looks, kIdle, std::memory_order_relaxed);
 }

@@ -41,10 +41,15 @@ class CommitMailboxes {
 
     // ---- client ----
 
-    // False: it has to go by the socket. Only after a commit that the server has taken.
-    bool leave(uint32_t slot, std::span<const common::Bytes> parts) noexcept;
-    // The commit that was to go by the socket, after leave(), could not be sent.
-    void not_sent() noexcept;
+    enum class Left : uint8_t {
+        there,
+        sends,           // it has to go by the socket
+        sends_and_tells  // and so the server looks for those that follow
+    };
+    // Only after a commit that the server has taken.
+    Left leave(uint32_t slot, std::span<const common::Bytes> parts) noexcept;
+    // The commit that was to tell the server could not be sent.
+    void not_told() noexcept;
 
     // ---- server ----
 

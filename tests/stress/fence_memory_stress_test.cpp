@@ -126,7 +126,7 @@ TEST(FenceMemoryStress, CommitsThatAreLeft_AreTakenOnceAndInOrder) {
             for (uint32_t& one : copies) one = number;
             const common::Bytes part(reinterpret_cast<const uint8_t*>(copies), sizeof copies);
             const bool in_order = last_left == number - 1 || sent[slot].read.load() == number - 1;
-            if (in_order && mailboxes.leave(slot, {&part, 1})) {
+            if (in_order && mailboxes.leave(slot, {&part, 1}) == CommitMailboxes::Left::there) {
                 last_left = number;
                 ++left;
                 continue;

@@ -61,17 +61,21 @@ MemoryFence::Entry MemoryFence::enter() {
 bool MemoryFence::leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept {
     if (!allowed_) return false;
     MutexLock lock(mutex_);
+    tells_ = false;
     if (entry_.memory == nullptr) return false;
     // A mailbox that is empty says that what was left there is with the server.
     if (left_ != number - 1 && settled_.load(std::memory_order_acquire) != number - 1) return false;
-    if (!entry_.memory->mailboxes().leave(entry_.slot, parts)) return false;
-    left_ = number;
-    return true;
+    using Left = transport::CommitMailboxes::Left;
+    const Left left = entry_.memory->mailboxes().leave(entry_.slot, parts);
+    tells_ = left == Left::sends_and_tells;
+    if (left == Left::there) left_ = number;
+    return left == Left::there;
 }
 
 void MemoryFence::commit_not_sent() noexcept {
     MutexLock lock(mutex_);
-    if (entry_.memory != nullptr) entry_.memory->mailboxes().not_sent();
+    if (entry_.memory != nullptr && tells_) entry_.memory->mailboxes().not_told();
+    tells_ = false;
 }
 
 void MemoryFence::wait(FenceMemory& memory, Outcome& outcome) noexcept {

@@ -119,7 +119,8 @@ class MemoryFence {
     std::atomic<uint64_t> settled_{0};  // the newest commit that the server has seen to
     mutable common::Mutex mutex_;
     Entry entry_ GUARDED_BY(mutex_);
-    uint64_t left_ GUARDED_BY(mutex_) = 0;  // the newest commit that was left in this memory
+    uint64_t left_ GUARDED_BY(mutex_) = 0;   // the newest commit that was left in this memory
+    bool tells_ GUARDED_BY(mutex_) = false;  // the commit that is sent has the server look
 };
 
 }  // namespace pmix::client

@@ -69,7 +69,8 @@ bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceReque
         }
         // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
         if (memory->running == 0 && round == state.round && state.mode == Mode::open) to_requests(*nspace, *memory);
-        if (round == memory->shared->state().round) return false;
+        memory = memories_.find(*nspace);
+        if (memory == nullptr || round == memory->shared->state().round) return false;
     }
     if (rounds->was_turned(round)) return false;
     // It is over.
@@ -82,6 +83,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     const auto state = memory.shared->state();
     if (state.mode != Mode::at_server) return;
     left_commits_.take(nspace);
+    if (memories_.find(nspace) != &memory) return;  // what that led to has ended it
     if (!memory.commits_are_in()) {
         commits_awaited_ = true;
         return;
@@ -137,11 +139,6 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         const bool ask = status != PMIX_SUCCESS || instance != memory->instance;
         memory->instance = instance;
         memory->shared->end_round(memory->running_round, status, ask, open ? Mode::open : Mode::by_request);
-        if (open) {
-            left_commits_.begin(*memory, *nspace);
-        } else {
-            left_commits_.end(*memory, *nspace);
-        }
         // Its caller's request was not taken along, for want of memory.
         for (JobFenceMemory::Held& held : memory->held) {
             try {
@@ -151,6 +148,11 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
             }
         }
         memory->held.clear();
+        if (open) {
+            left_commits_.begin(*memory, *nspace);
+        } else {
+            left_commits_.end(*memory, *nspace);
+        }
     } else if (open && state.mode == Mode::by_request) {
         const Reach reach = registry_.reach(round.signature);
         memory->instance = instance;
@@ -172,6 +174,7 @@ void Fence::give_memory(Peer& peer, const Signature& signature, common::FenceRep
     message.memory_ranks = memory->shared->processes();
     message.memory_slot = memory->slot_of(place);
     place.given_to = peer.serial();
+    place.holder = peer.weak_from_this();
 }
 
 // Those that wait there ask; those that have asked take part as everybody does.
@@ -192,7 +195,7 @@ void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
     memory.disturbed = true;
     if (memory.running != 0) return;  // it goes on with all that have joined
     to_requests(nspace, memory);
-    if (memory.outdated) memories_.forget(nspace);
+    if (memories_.find(nspace) == &memory && memory.outdated) memories_.forget(nspace);
 }
 
 void Fence::peer_gone(const Peer& peer) {
@@ -224,9 +227,12 @@ void Fence::members_changed(std::string_view name) {
 void Fence::recover() {
     CollectiveOperation::recover();
     // One whose step was lost goes back to requests.
-    for (auto& [number, memory] : memories_.all()) {
+    auto& all = memories_.all();
+    for (auto at = all.begin(); at != all.end();) {
+        const uint32_t number = at->first;
         const Nspace* const nspace = registry_.find(number);
-        if (memory.has_told && memory.running == 0 && nspace != nullptr) to_requests(*nspace, memory);
+        if (at->second.has_told && at->second.running == 0 && nspace != nullptr) to_requests(*nspace, at->second);
+        at = all.upper_bound(number);
     }
 }
 

@@ -22,6 +22,13 @@ JobFenceMemory::Place* JobFenceMemory::place_of(const Peer& peer) noexcept {
     return at->peer.lock().get() == &peer ? &*at : nullptr;
 }
 
+JobFenceMemory::Place* JobFenceMemory::held_by(const Peer& peer) noexcept {
+    const auto at = std::lower_bound(places.begin(), places.end(), peer.id().rank,
+                                     [](const Place& place, common::Rank rank) { return place.rank < rank; });
+    if (at == places.end() || at->rank != peer.id().rank) return nullptr;
+    return at->holder.lock().get() == &peer ? &*at : nullptr;
+}
+
 bool JobFenceMemory::is_deserted() const noexcept {
     return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.peer.expired(); });
 }
@@ -128,6 +135,7 @@ void FenceMemories::create(const Nspace& nspace, const Peer& peer) {
     memory.shared = std::move(shared).value();
     memory.first_round = memory.shared->state().round;
     memory.rounds = &rounds;
+    memory.user = peer.credentials().uid;
     memory.places.resize(ranks.size());
     for (size_t i = 0; i < ranks.size(); ++i) memory.places[i].rank = ranks[i];
     memories_.emplace(nspace.number, std::move(memory));
@@ -147,9 +155,13 @@ bool FenceMemories::may_open(JobFenceMemory& memory, const Nspace& nspace) const
     return true;
 }
 
-JobFenceMemory* FenceMemories::of(const Peer& peer) noexcept {
+JobFenceMemory* FenceMemories::of_job(const Peer& peer) noexcept {
     const Nspace* const nspace = registry_.find(peer.id().nspace);
-    JobFenceMemory* const memory = nspace == nullptr ? nullptr : find(*nspace);
+    return nspace == nullptr ? nullptr : find(*nspace);
+}
+
+JobFenceMemory* FenceMemories::of(const Peer& peer) noexcept {
+    JobFenceMemory* const memory = of_job(peer);
     return memory != nullptr && memory->place_of(peer) != nullptr ? memory : nullptr;
 }
 

@@ -44,8 +44,9 @@ struct JobFenceMemory {
         common::Rank rank = 0;
         std::weak_ptr<Peer> peer;  // the last one of that rank that has asked
         common::FenceUse use = common::FenceUse::none;
-        uint64_t given_to = 0;  // serial number of a peer
-        bool asked = false;     // has waited long for this round: all that it sent before has been read
+        uint64_t given_to = 0;       // serial number of a peer
+        std::weak_ptr<Peer> holder;  // the last one that was given it, which may have left a commit there
+        bool asked = false;          // has waited long for this round: all that it sent before has been read
     };
 
     // A process that has joined and asks, before the round runs.
@@ -55,6 +56,7 @@ struct JobFenceMemory {
     };
 
     std::unique_ptr<transport::FenceMemory> shared;
+    uid_t user = 0;              // of all of its processes
     std::vector<Place> places;   // ranks ascend
     uint64_t running = 0;        // the round of the operation that this round in memory is; 0: none
     uint32_t running_round = 0;  // in memory, whatever stands there meanwhile
@@ -69,6 +71,7 @@ struct JobFenceMemory {
     JobFenceRounds* rounds = nullptr;  // of FenceMemories
 
     Place* place_of(const Peer& peer) noexcept;
+    Place* held_by(const Peer& peer) noexcept;
     // No process is there any more that has it.
     bool is_deserted() const noexcept;
     uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
@@ -92,6 +95,8 @@ class FenceMemories {
 
     // The memory in which this peer has a place. Null: none.
     JobFenceMemory* of(const Peer& peer) noexcept;
+    // The memory of its job. Null: none.
+    JobFenceMemory* of_job(const Peer& peer) noexcept;
     void forget(const Nspace& nspace) noexcept;
     void namespace_gone(const Nspace& nspace) noexcept {
         forget(nspace);

@@ -23,16 +23,18 @@ void LeftCommits::end(JobFenceMemory& memory, const Nspace& nspace) noexcept {
 
 void LeftCommits::take_of(const Peer& peer) noexcept {
     if (memories_.all().empty()) return;
-    JobFenceMemory* const memory = memories_.of(peer);
-    if (memory != nullptr) take_one(registry_.find(peer.id().nspace)->number, memory->slot_of(*memory->place_of(peer)));
+    JobFenceMemory* const memory = memories_.of_job(peer);
+    const JobFenceMemory::Place* const place = memory == nullptr ? nullptr : memory->held_by(peer);
+    if (place != nullptr) take_one(registry_.find(peer.id().nspace)->number, memory->slot_of(*place));
 }
 
-// What is left where nobody looks has been taken.
-void LeftCommits::take_everywhere() noexcept {
+// No user has this server work for the jobs of others.
+void LeftCommits::take_everywhere(const Peer& requester) noexcept {
     auto& all = memories_.all();
     for (auto at = all.begin(); at != all.end();) {
         const uint32_t nspace = at->first;
-        if (at->second.shared->mailboxes().watch() == Watch::looks) take_all(nspace);
+        const bool may = requester.kind() == PeerKind::self || at->second.user == requester.credentials().uid;
+        if (may && at->second.shared->mailboxes().watch() != Watch::closed) take_all(nspace);
         at = all.upper_bound(nspace);
     }
 }
@@ -75,6 +77,21 @@ void LeftCommits::take_all(uint32_t nspace) noexcept {
     }
 }
 
+// There is no memory for it. As for one out of the socket.
+void LeftCommits::refuse(Peer& peer, common::Bytes payload) noexcept {
+    scheduler_.step_lost();
+    try {
+        commit_.unread(peer, payload);
+        return;
+    } catch (const std::bad_alloc&) {  // it would not learn that its commit is lost
+    }
+    try {
+        peer.close();
+    } catch (const std::bad_alloc&) {
+        scheduler_.step_lost();
+    }
+}
+
 // False: there is no such place. The memory is looked up for each, because what a commit leads to may end it.
 bool LeftCommits::take_one(uint32_t nspace, size_t place) noexcept {
     auto& all = memories_.all();
@@ -84,10 +101,15 @@ bool LeftCommits::take_one(uint32_t nspace, size_t place) noexcept {
     uint8_t buffer[CommitMailboxes::kMostBytes];
     const auto payload = memory.shared->mailboxes().take(static_cast<uint32_t>(place), CommitMailboxes::Buffer(buffer));
     if (!payload) return true;
-    const std::shared_ptr<Peer> peer = memory.places[place].peer.lock();
-    // Of a process that has taken the place of another nothing can be there yet.
-    if (peer == nullptr || memory.places[place].given_to != peer->serial()) return true;
-    if (!commit_.left(*peer, *payload)) {
+    const std::shared_ptr<Peer> peer = memory.places[place].holder.lock();
+    if (peer == nullptr) return true;
+    bool well = true;
+    try {
+        well = commit_.left(*peer, *payload);
+    } catch (const std::bad_alloc&) {
+        refuse(*peer, *payload);
+    }
+    if (!well) {
         WIREUP_LOG(server, warn, "what %s:%u has left in memory is no commit", peer->id().nspace.c_str(),
                    peer->id().rank);
         memory.commits_by_socket = true;

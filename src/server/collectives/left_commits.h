@@ -34,8 +34,8 @@ class LeftCommits {
     // All that the job's processes have left.
     void take(const Nspace& nspace) noexcept { take_all(nspace.number); }
     void take_of(const Peer& peer) noexcept;
-    // Of all jobs: somebody asks for data that may be among it.
-    void take_everywhere() noexcept;
+    // Of all jobs of its user: somebody asks for data that may be among it.
+    void take_everywhere(const Peer& requester) noexcept;
     // Somebody may wait for a commit now.
     void awaited() noexcept;
     // A commit of the peer was sent by the socket, which may say that others leave theirs.
@@ -44,6 +44,7 @@ class LeftCommits {
   private:
     void take_all(uint32_t nspace) noexcept;
     bool take_one(uint32_t nspace, size_t place) noexcept;
+    void refuse(Peer& peer, common::Bytes payload) noexcept;
     void look(uint32_t nspace) noexcept;
 
     Scheduler& scheduler_;

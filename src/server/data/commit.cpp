@@ -97,21 +97,12 @@ void Commit::peer_reads(Peer& peer) {
     count_refusal(registry_.find(peer.id().nspace));
 }
 
-bool Commit::left(Peer& peer, common::Bytes payload) noexcept {
-    try {
-        common::CommitRequest message;
-        size_t memory = 0;
-        if (common::decode_message(payload, message, memory) != PMIX_SUCCESS) return false;
-        counters_.count_request(static_cast<uint16_t>(common::Command::commit));
-        request(peer, message, Reply());
-    } catch (const std::bad_alloc&) {
-        ++counters_.refused_requests;
-        try {
-            unread(peer, payload);
-        } catch (const std::bad_alloc&) {  // it would not learn that its commit is lost
-            peer.close();
-        }
-    }
+bool Commit::left(Peer& peer, common::Bytes payload) {
+    common::CommitRequest message;
+    size_t memory = 0;
+    if (common::decode_message(payload, message, memory) != PMIX_SUCCESS) return false;
+    counters_.count_request(static_cast<uint16_t>(common::Command::commit));
+    request(peer, message, Reply());
     return true;
 }
 

@@ -21,8 +21,8 @@ class Commit final : public LifecycleObserver {
     Commit(Registry& registry, Get& get, const Deletions& deletions, Counters& counters)
         : registry_(registry), get_(get), deletions_(deletions), counters_(counters) {}
     void request(Peer& peer, common::CommitRequest& request, Reply reply);
-    // One that the process has left in memory, for want of memory refused. False: it is no commit.
-    bool left(Peer& peer, common::Bytes payload) noexcept;
+    // One that the process has left in memory. False: it is no commit. May throw std::bad_alloc, as the next one.
+    bool left(Peer& peer, common::Bytes payload);
     // A commit that there was no memory to read. May throw std::bad_alloc.
     void unread(Peer& peer, common::Bytes payload);
     void peer_gone(const Peer& peer) override;

@@ -415,6 +415,10 @@ TEST_F(MemoryFenceTest, CommitThatIsNeitherLeftNorSent_EndsTheWatch) {
     EXPECT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
     EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
     EXPECT_EQ(memory->mailboxes().watch(), Watch::idle);
+    // One of another process, which has told it.
+    memory->mailboxes().set_watch(Watch::looks);
+    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_EQ(memory->mailboxes().watch(), Watch::looks);
 }
 
 // What was left in the memory before says nothing of this one.

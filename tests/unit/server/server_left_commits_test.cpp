@@ -222,19 +222,30 @@ TEST_F(ServerLeftCommits, CommitOfAKeyThatNobodyMayUse_IsRefused) {
 // What the process before it had left is not its own.
 TEST_F(ServerLeftCommits, PlaceWithoutItsProcess_IsEmptied) {
     begin_watch();
-    memory()->places[0].peer.reset();
+    memory()->places[0].holder.reset();
     ASSERT_TRUE(a->leave(1, "left"));
     EXPECT_EQ(b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status, PMIX_ERR_NOT_FOUND);
     EXPECT_EQ(of(0), "-");
     EXPECT_TRUE(a->leave(1, "again")) << "it was taken";
 }
 
-TEST_F(ServerLeftCommits, PlaceOfAProcessThatWasNotGivenIt_IsEmptied) {
+// A clone of it has taken its place in the rounds, not its mailbox.
+TEST_F(ServerLeftCommits, CloneFences_WhatTheOtherOneLeftIsTaken) {
     begin_watch();
-    ++memory()->places[0].given_to;
     ASSERT_TRUE(a->leave(1, "left"));
-    b->wait_at_once(b->start_get({"job", 0}, "k", 0, true));
-    EXPECT_EQ(of(0), "-");
+    Rank clone(*server, 0);
+    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    clone.start_request(FenceUse::lacks);
+    EXPECT_TRUE(until_there("left"));
+    EXPECT_EQ(watch(), Watch::closed);
+}
+
+TEST_F(ServerLeftCommits, LastProcessEndsWithACommit_TheMemoryIsForgottenAfterIt) {
+    begin_watch();
+    b->kill();
+    EXPECT_TRUE(until(Mode::by_request));
+    a->kill();
+    EXPECT_TRUE(server->run_at_once_until([&] { return memory() == nullptr; }));
 }
 
 }  // namespace
