@@ -479,7 +479,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         received_.push_back({name, source, std::move(invited), for_all(infos), {}});
         // One that waits for it had accepted before there was anything to accept.
         const Join* const join = find_join(name);
-        if (join != nullptr && join->leader == source && !join->forming && join->orphan == 0)
+        if (!replayed && join != nullptr && join->leader == source && !join->forming && join->orphan == 0)
             announce(PMIX_GROUP_INVITE_ACCEPTED, name, {source});
         return;
     }

@@ -365,7 +365,10 @@ Signature Groups::with_wildcards(const Signature& signature) const {
     for (Signature::Part& part : parts) {
         const Nspace* const nspace = registry_.find(part.nspace);
         if (part.is_whole() || nspace == nullptr || !nspace->size_known() || part.size() != nspace->size()) continue;
-        part = Signature{{part.nspace, PMIX_RANK_WILDCARD}}.parts().front();
+        const auto is_all = [&](common::Rank first, common::Rank last) {
+            return first == 0 && last == nspace->size() - 1;
+        };
+        if (part.ranks.for_ranges(is_all)) part = Signature{{part.nspace, PMIX_RANK_WILDCARD}}.parts().front();
     }
     return Signature(std::move(parts));
 }

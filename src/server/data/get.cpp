@@ -189,9 +189,12 @@ Get::PendingGets::iterator Get::take(PendingGets::iterator it, std::list<Questio
 void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
     if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
-    // Of itself: it would wait for a commit that it cannot make while it waits.
+    // Of itself: it would wait for a commit that it mostly cannot make while it waits. What the host has to say of it
+    // may still come.
     const auto peer = question.reply.peer();
-    if (peer != nullptr && !question.patient() && peer->id().rank == rank && peer->id().nspace == nspace.name) {
+    const bool by_commit = nspace.data != nullptr || (!question.key.empty() && !common::is_reserved_key(question.key));
+    if (peer != nullptr && by_commit && !question.patient() && peer->id().rank == rank &&
+        peer->id().nspace == nspace.name) {
         const Client* const client = nspace.find_client(rank);
         if (client == nullptr || client->connections <= 1) return answer(question, PMIX_ERR_NOT_FOUND);
     }
