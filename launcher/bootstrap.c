@@ -176,6 +176,7 @@ static void complete(struct start* start) {
     }
     size_t count = members.size / sizeof(pmix_proc_t);
     qsort(members.data, count, sizeof(pmix_proc_t), compare);
+    groups_forget_departures(start->name, (const pmix_proc_t*)(const void*)members.data, count);
     groups_put_answer(&rest, numbered, (const pmix_proc_t*)(const void*)members.data, count, &blobs);
     for (struct caller* caller = start->callers; caller; caller = caller->next) tell(caller, PMIX_SUCCESS, &rest);
     wire_free(&members);

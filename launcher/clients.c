@@ -219,7 +219,7 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
 
 /* --- the end of a process, here or on another node ---------------------------------------------------------------- */
 
-static void answer_aborts(void) {
+void clients_procs_ended(void) {
     for (struct demand** at = &waiting_aborts; *at;) {
         struct demand* demand = *at;
         if (!abort_is_done(demand)) {
@@ -284,7 +284,7 @@ void clients_node_lost(uint32_t number) {
             wire_free(&assemblage);
         }
     }
-    answer_aborts();
+    clients_procs_ended();
     for (struct job *job = jobs_first(), *next; job; job = next) {
         next = job->next;
         launch_forget_if_over(job);
@@ -304,7 +304,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
     job->alive--;
-    answer_aborts();
+    clients_procs_ended();
     collective_proc_ended();
     groups_proc_ended();
     modex_proc_ended(&name);

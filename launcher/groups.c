@@ -187,14 +187,6 @@ static pmix_status_t nodes_of(const pmix_proc_t* procs, size_t nprocs, bool want
     return status;
 }
 
-static bool same_procs(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
-    size_t i = 0;
-    while (i < nprocs && i < op->nprocs && op->procs[i].rank == procs[i].rank &&
-           strncmp(op->procs[i].nspace, procs[i].nspace, PMIX_MAX_NSLEN) == 0)
-        i++;
-    return i == nprocs && i == op->nprocs;
-}
-
 static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
     for (size_t i = 0; i < op->nprocs; i++) {
         bool whole = op->procs[i].rank == PMIX_RANK_WILDCARD;
@@ -285,7 +277,7 @@ static struct operation* operation_of(uint32_t what, const char* name, const pmi
     for (; *at; at = &(*at)->next) {
         if ((*at)->what != what || strcmp((*at)->name, name) != 0 || (*at)->joined[from]) continue;
         if (!overlap(*at, procs, nprocs)) continue;
-        if ((*at)->over && what == PMIX_GROUP_CONSTRUCT && !same_procs(*at, procs, nprocs)) continue;
+        if ((*at)->over && what == PMIX_GROUP_CONSTRUCT && !same_set(*at, procs, nprocs)) continue;
         return *at;
     }
     *at = xcalloc(1, sizeof **at);
@@ -295,7 +287,7 @@ static struct operation* operation_of(uint32_t what, const char* name, const pmi
 }
 
 /* name: NULL for all. */
-static void forget_departures(const char* name, const pmix_proc_t* procs, size_t nprocs) {
+void groups_forget_departures(const char* name, const pmix_proc_t* procs, size_t nprocs) {
     for (struct departure** at = &departures; *at;) {
         struct departure* d = *at;
         bool returns = false;
@@ -363,7 +355,7 @@ void on_group(int from, uint64_t id, struct buffer* body) {
     }
     struct operation* op = operation_of(what, name, procs, nprocs, from);
     bool first = !op->procs;
-    if (what == PMIX_GROUP_CONSTRUCT) forget_departures(name, procs, nprocs);
+    if (what == PMIX_GROUP_CONSTRUCT) groups_forget_departures(name, procs, nprocs);
     if (first) {
         op->procs = procs;
         op->nprocs = nprocs;
@@ -435,7 +427,7 @@ void groups_job_ended(const char* nspace) {
     bootstrap_job_ended(nspace);
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
-    forget_departures(NULL, &all, 1);
+    groups_forget_departures(NULL, &all, 1);
     for (struct operation *op = operations, *next; op; op = next) {
         next = op->next;
         size_t i = 0;

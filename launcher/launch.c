@@ -321,6 +321,7 @@ void on_job_ended(int from, uint64_t id, struct buffer* body) {
         job->over = true;
         for (uint32_t rank = 0; !all_exit && rank < job->size; rank++) job->procs[rank].phase = PROC_ENDED;
         launch_forget_if_over(job);
+        clients_procs_ended();
     }
     free(nspace);
 }

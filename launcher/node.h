@@ -84,6 +84,8 @@ pmix_status_t up_abort(const pmix_proc_t* proc, void* server_object, int status,
 pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t targets[], size_t ntargets,
                              const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
 void on_exit_of_proc(int from, uint64_t id, struct buffer* body);
+/* Some processes have ended: who has had them aborted is answered. */
+void clients_procs_ended(void);
 void clients_node_lost(uint32_t number);
 pmix_status_t clients_watch_connections(void);
 
@@ -110,6 +112,8 @@ void on_group(int from, uint64_t id, struct buffer* body);
 /* A process of this node has left the group of that name, which may be NULL: a destruct does not wait for it. */
 void group_left(const char* name, const pmix_proc_t* proc);
 void on_group_left(int from, uint64_t id, struct buffer* body);
+/* These are members of a group of that name again. name: NULL for all names. */
+void groups_forget_departures(const char* name, const pmix_proc_t* procs, size_t nprocs);
 void groups_proc_ended(void);
 void groups_job_ended(const char* nspace);
 /* The rest of an answer that names the members; a number is given out if one is wanted. */

@@ -124,6 +124,7 @@ void mesh_reply(int, uint64_t id, pmix_status_t status, const struct buffer* bod
     if (status == PMIX_SUCCESS) status = static_cast<pmix_status_t>(wire_get_u32(&view));
     world->answered[id] = {status, status == PMIX_SUCCESS ? world->forming : Members()};
 }
+void groups_forget_departures(const char*, const pmix_proc_t*, size_t) {}
 void groups_put_answer(struct buffer*, bool, const pmix_proc_t* members, size_t nmembers, const struct buffer*) {
     world->forming.clear();
     for (size_t i = 0; i < nmembers; ++i) world->forming.emplace_back(members[i].nspace, members[i].rank);
