@@ -20,8 +20,7 @@ CommitMailboxes::Left CommitMailboxes::leave(uint32_t slot, std::span<const Byte
     for (const Bytes& part : parts) size += part.size();
     if (slot >= count_ || size == 0 || size > kMostBytes) return Left::sends;
     uint32_t watch = watch_->load(std::memory_order_acquire);
-    if (watch == kIdle &&
-        watch_->compare_exchange_strong(watch, kLooks, std::memory_order_relaxed, std::memory_order_acquire))
+    if (watch == kIdle && watch_->compare_exchange_strong(watch, kLooks, std::memory_order_acquire))
         return Left::sends_and_tells;
     Box& mine = box(slot);
     if (watch != kLooks || mine.size.load(std::memory_order_acquire) != 0) return Left::sends;
