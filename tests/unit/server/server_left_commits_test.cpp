@@ -24,6 +24,7 @@ class ServerLeftCommits : public ::testing::Test, protected MemoryFenceSetting {
         server->settle();
         ASSERT_EQ(of(1), "first of b");
         // So that nothing but what a test does has it look.
+        const transport::LoopRole role(*server->loop);
         if (auto* memory = this->memory()) memory->look.cancel();
         a->memory->mailboxes().set_watch(Watch::looks);
     }
@@ -101,11 +102,15 @@ TEST_F(ServerLeftCommits, HostAsks_IsTakenBeforeTheAnswer) {
     ASSERT_TRUE(until_there("old"));
     ASSERT_TRUE(a->leave(2, "left"));
     bool told = false;
-    server->server->direct_modex_request({"job", 0}, [&](pmix_status_t status, common::Bytes data) {
+    const auto respond = [&](pmix_status_t status, common::Bytes data) {
         EXPECT_EQ(status, PMIX_SUCCESS);
         EXPECT_NE(std::search(data.begin(), data.end(), kLeft.begin(), kLeft.end()), data.end()) << "the newest";
         told = true;
-    });
+    };
+    {
+        const transport::LoopRole role(*server->loop);
+        server->server->direct_modex_request({"job", 0}, respond);
+    }
     EXPECT_TRUE(server->run_at_once_until([&] { return told; }));
     EXPECT_EQ(of(0), "left");
 }
