@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bootstrap.c: groups whose leaders know their number but not their identities, formed on node 0.
+/* bootstrap.c: groups whose leaders know their number but not their identities, formed on the first node.
  *
- * What this owns: on node 0, each group that forms so: the processes that have called, their data, and the processes
- * that the leaders have added; and the callers that no leader has added yet. Every process calls for itself; the answer
- * to all is the membership in the order of the names, the context id, and the data of all.
+ * What this owns: on the first node that is alive, each group that forms so: the processes that have called, their
+ * data, and the processes that the leaders have added; and the callers that no leader has added yet. Every process
+ * calls for itself; the answer to all is the membership in the order of the names, the context id, and the data of all.
  *
  * Callers with the same name, the same user and, for leaders, the same number of leaders belong together, because
  * nothing else is known before all have called. A process that names no others belongs to the group whose leader has

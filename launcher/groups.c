@@ -67,8 +67,7 @@ static uint64_t next_context(void) {
     return ((uint64_t)mesh_self() << 40) + ++groups_numbered;
 }
 
-/* --- on the first node
- * ---------------------------------------------------------------------------------------------------- */
+/* --- on the first node ----------------------------------------------------------------------------------------- */
 
 static void drop(struct operation* op) {
     struct operation** at = &operations;

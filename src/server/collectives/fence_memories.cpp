@@ -15,18 +15,20 @@ constexpr size_t kMostTurned = 64;
 
 }  // namespace
 
+JobFenceMemory::Place* JobFenceMemory::place_at(common::Rank rank) noexcept {
+    const auto at = std::lower_bound(places.begin(), places.end(), rank,
+                                     [](const Place& place, common::Rank wanted) { return place.rank < wanted; });
+    return at == places.end() || at->rank != rank ? nullptr : &*at;
+}
+
 JobFenceMemory::Place* JobFenceMemory::place_of(const Peer& peer) noexcept {
-    const auto at = std::lower_bound(places.begin(), places.end(), peer.id().rank,
-                                     [](const Place& place, common::Rank rank) { return place.rank < rank; });
-    if (at == places.end() || at->rank != peer.id().rank) return nullptr;
-    return at->peer.lock().get() == &peer ? &*at : nullptr;
+    Place* const place = place_at(peer.id().rank);
+    return place != nullptr && place->peer.lock().get() == &peer ? place : nullptr;
 }
 
 JobFenceMemory::Place* JobFenceMemory::held_by(const Peer& peer) noexcept {
-    const auto at = std::lower_bound(places.begin(), places.end(), peer.id().rank,
-                                     [](const Place& place, common::Rank rank) { return place.rank < rank; });
-    if (at == places.end() || at->rank != peer.id().rank) return nullptr;
-    return at->holder.lock().get() == &peer ? &*at : nullptr;
+    Place* const place = place_at(peer.id().rank);
+    return place != nullptr && place->holder.lock().get() == &peer ? place : nullptr;
 }
 
 bool JobFenceMemory::is_deserted() const noexcept {
@@ -94,10 +96,8 @@ JobFenceMemory* FenceMemories::asked_by(const std::shared_ptr<Peer>& peer, Fence
         memory = find(*nspace);
     }
     if (memory == nullptr) return nullptr;
-    const auto at =
-        std::lower_bound(memory->places.begin(), memory->places.end(), peer->id().rank,
-                         [](const JobFenceMemory::Place& place, common::Rank rank) { return place.rank < rank; });
-    if (at == memory->places.end() || at->rank != peer->id().rank) return nullptr;
+    JobFenceMemory::Place* const at = memory->place_at(peer->id().rank);
+    if (at == nullptr) return nullptr;
     if (at->peer.lock() != peer) {
         at->peer = peer;
         memory->disturbed = true;

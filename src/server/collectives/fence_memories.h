@@ -70,6 +70,7 @@ struct JobFenceMemory {
     uint32_t first_round = 0;          // those before it were in earlier memories
     JobFenceRounds* rounds = nullptr;  // of FenceMemories
 
+    Place* place_at(common::Rank rank) noexcept;
     Place* place_of(const Peer& peer) noexcept;
     Place* held_by(const Peer& peer) noexcept;
     // No process is there any more that has it.

@@ -359,7 +359,7 @@ Groups::Operation* Groups::forming(std::string_view name, const ProcId& proc) {
     return nullptr;
 }
 
-// A list of all processes of a job as its wildcard: callers may name the same processes in different ways.
+// Callers may name the same processes in different ways.
 Signature Groups::with_wildcards(const Signature& signature) const {
     std::vector<Signature::Part> parts = signature.parts();
     for (Signature::Part& part : parts) {

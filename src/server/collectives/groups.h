@@ -193,8 +193,9 @@ class Groups final : public CollectiveEngine {
     Operation* forming(std::string_view name, const common::ProcId& proc);
     // The construct of a set that is in progress; null: there is none. PMIX_ERR_BAD_PARAM: one has some of these
     // processes and others; PMIX_ERR_EXISTS: a group of that name has one of them.
-    Signature with_wildcards(const Signature& signature) const;
     common::Result<Operation*> construct_of(const std::string& name, const Signature& signature);
+    // A list of all processes of a job as its wildcard.
+    Signature with_wildcards(const Signature& signature) const;
     Operation* destruct_of(std::string_view name, uint64_t group);
     std::vector<Operation*> of_name(std::string_view name);
     // Does it belong to this group, or to what is to become of it?
