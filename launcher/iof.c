@@ -7,8 +7,8 @@
  * process has one pipe for both, so that the order of what it writes is kept, unless the stream is said with each line.
  * All ways are bounded: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most
  * kMaxOwed of one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait,
- * as on any pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL. A file
- * that cannot be made or written: one sentence, and the output continues without it. */
+ * as on any pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL, with
+ * errno. A file that cannot be made or written: one sentence, and the output continues without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -58,6 +58,13 @@ struct streams {
 static struct streams* all_streams;
 static size_t in_flight;
 static bool paused; /* too much is on its way to the head */
+
+struct waiter { /* for the head to have written */
+    struct waiter* next;
+    void (*task)(void* argument);
+    void* argument;
+};
+static struct waiter *first_waiter, **last_waiter = &first_waiter;
 
 static void output_ready(int fd, short events, void* argument);
 static void show_part(void* argument);
@@ -193,6 +200,12 @@ static void send_text(bool error, uint64_t source, bool unended, const struct bu
     wire_free(&body);
 }
 
+static void pause_if_full(void) {
+    if (in_flight <= kMaxInFlight || paused) return;
+    paused = true;
+    watch_all();
+}
+
 /* Sends the first `size` bytes of what is kept, each line in the form that the job asks for. `ends`: these are the
  * last. */
 static void send_lines(struct output* output, size_t size, bool ends) {
@@ -237,6 +250,30 @@ void iof_say(bool error, const void* text, size_t size) {
     send_text(error, 0, false, &none, &bytes);
 }
 
+void iof_when_space(void (*task)(void* argument), void* argument) {
+    pause_if_full();
+    if (!paused) {
+        task(argument);
+        return;
+    }
+    struct waiter* waiter = xcalloc(1, sizeof *waiter);
+    *waiter = (struct waiter){.task = task, .argument = argument};
+    *last_waiter = waiter;
+    last_waiter = &waiter->next;
+}
+
+/* One that writes much lets those behind it wait on. */
+static void run_waiters(void) {
+    while (first_waiter && !paused) {
+        struct waiter* waiter = first_waiter;
+        first_waiter = waiter->next;
+        if (!first_waiter) last_waiter = &first_waiter;
+        waiter->task(waiter->argument);
+        free(waiter);
+        pause_if_full();
+    }
+}
+
 void on_output_done(int from, uint64_t id, struct buffer* body) {
     (void)from;
     (void)id;
@@ -244,6 +281,7 @@ void on_output_done(int from, uint64_t id, struct buffer* body) {
     in_flight -= written < in_flight ? written : in_flight;
     if (!paused || in_flight > kMaxInFlight / 2) return;
     paused = false;
+    run_waiters();
     watch_all();
 }
 
@@ -336,12 +374,8 @@ static void output_ready(int fd, short events, void* argument) {
     (void)events;
     struct output* output = argument;
     read_output(output);
-    if (in_flight > kMaxInFlight && !paused) {
-        paused = true;
-        watch_all();
-    } else {
-        watch_output(output);
-    }
+    pause_if_full();
+    watch_output(output);
 }
 
 /* --- from fork to the end ----------------------------------------------------------------------------------------- */
@@ -376,8 +410,10 @@ struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int chi
     streams->next = all_streams;
     all_streams = streams;
     if (!fine) {
+        int error = errno;
         iof_close_child_ends(child_fds);
         iof_finish(streams);
+        errno = error;
         return NULL;
     }
     for (int i = 0; i < OUTPUTS; i++) watch_output(&streams->outputs[i]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log.c: requests of PMIx_Log, and log entries about jobs that their spawns asked for.
  *
- * What this owns: nothing. Lines for stdout and stderr go to the head, as the processes' own output does. Entries
- * for other channels are given back to the library of this node, as requests of its own: it writes to syslog and files.
- * Which thread calls it: up_log a thread of the library; all else the loop.
+ * What this owns: the requests in progress, each an entry at a time. Lines for stdout and stderr go to the head, as the
+ * processes' own output does, and like that wait where the head cannot write: a process that logs without a pause is
+ * held back by its answers. Entries for other channels are given back to the library of this node, as requests of its
+ * own: it writes to syslog and files, and calls back.
+ * Which thread calls it: up_log and entry_given_back threads of the library; all else the loop.
  * What can go wrong: a channel that does not exist (PMIX_ERR_NOT_SUPPORTED, or PMIX_ERR_PARTIAL_SUCCESS). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,15 @@ struct demand { /* the caller's arrays stay until it is answered */
     size_t ndirs;
     pmix_op_cbfunc_t cbfunc;
     void* cbdata;
+    bool once;               /* the first channel that takes it is enough */
+    size_t next;             /* entry */
+    size_t written;          /* entries */
+    pmix_status_t trouble;   /* of the last one that failed */
+    pmix_info_t* given_back; /* what the library has until it calls back: the directives and a source */
+    pmix_status_t status;    /* with which it does */
 };
+
+static void write_entries(void* argument);
 
 static void say_as(const struct demand* demand, const char* stream, const char* text) {
     const pmix_value_t* at = info_find(demand->directives, demand->ndirs, PMIX_LOG_TIMESTAMP);
@@ -46,52 +56,90 @@ static void say_as(const struct demand* demand, const char* stream, const char* 
     wire_free(&lines);
 }
 
-/* For a channel of the library's own, in the name of the client, which only we know. */
-static pmix_status_t give_back(const struct demand* demand, const pmix_info_t* entry) {
-    pmix_info_t* directives = xcalloc(demand->ndirs + 1, sizeof *directives);
-    if (demand->ndirs > 0) memcpy(directives, demand->directives, demand->ndirs * sizeof *directives);
-    pmix_info_t* source = &directives[demand->ndirs];
-    PMIX_INFO_LOAD(source, PMIX_LOG_SOURCE, &demand->client, PMIX_PROC);
-    pmix_status_t status = PMIx_Log(entry, 1, directives, demand->ndirs + 1);
-    PMIX_INFO_DESTRUCT(source);
-    free(directives);
-    return status;
+static void entry_done(struct demand* demand, pmix_status_t status) {
+    demand->next++;
+    if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
+        demand->written++;
+    else
+        demand->trouble = status;
 }
 
-/* The directives contain the time of the request already, where it is wanted. */
-static pmix_status_t log_one(const struct demand* demand, const pmix_info_t* entry) {
+static void go_on(void* argument) {
+    struct demand* demand = argument;
+    PMIX_INFO_DESTRUCT(&demand->given_back[demand->ndirs]);
+    free(demand->given_back);
+    demand->given_back = NULL;
+    entry_done(demand, demand->status);
+    write_entries(demand);
+}
+
+static void entry_given_back(pmix_status_t status, void* cbdata) {
+    struct demand* demand = cbdata;
+    demand->status = status;
+    loop_post(go_on, demand);
+}
+
+/* For a channel of the library's own, in the name of the client, which only we know. */
+static void give_back(struct demand* demand, const pmix_info_t* entry) {
+    demand->given_back = xcalloc(demand->ndirs + 1, sizeof *demand->given_back);
+    if (demand->ndirs > 0) memcpy(demand->given_back, demand->directives, demand->ndirs * sizeof *demand->given_back);
+    PMIX_INFO_LOAD(&demand->given_back[demand->ndirs], PMIX_LOG_SOURCE, &demand->client, PMIX_PROC);
+    pmix_status_t status = PMIx_Log_nb(entry, 1, demand->given_back, demand->ndirs + 1, entry_given_back, demand);
+    if (status != PMIX_SUCCESS) entry_given_back(status, demand); /* which no callback follows */
+}
+
+/* False: the library has it, and calls back. The directives contain the time of the request already, where it is
+ * wanted. */
+static bool log_one(struct demand* demand) {
+    const pmix_info_t* entry = &demand->data[demand->next];
     bool out = PMIX_CHECK_KEY(entry, PMIX_LOG_STDOUT), error = PMIX_CHECK_KEY(entry, PMIX_LOG_STDERR);
     /* The library writes a file with the rights of the requester. */
-    if (PMIX_CHECK_KEY(entry, PMIX_LOG_MSG)) return PMIX_ERR_NOT_SUPPORTED;
-    if (!out && !error) return give_back(demand, entry);
-    if (entry->value.type != PMIX_STRING || !entry->value.data.string) return PMIX_ERR_BAD_PARAM;
-    say_as(demand, error ? "stderr" : "stdout", entry->value.data.string);
-    return PMIX_SUCCESS;
+    bool of_file = PMIX_CHECK_KEY(entry, PMIX_LOG_MSG);
+    if (!out && !error && !of_file) {
+        give_back(demand, entry);
+        return false;
+    }
+    pmix_status_t status = of_file ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+    if (status == PMIX_SUCCESS && (entry->value.type != PMIX_STRING || !entry->value.data.string))
+        status = PMIX_ERR_BAD_PARAM;
+    if (status == PMIX_SUCCESS) say_as(demand, error ? "stderr" : "stdout", entry->value.data.string);
+    entry_done(demand, status);
+    return true;
 }
 
-static void run_demand(void* argument) {
+static void answer(void* argument) {
     struct demand* demand = argument;
-    bool once = info_true(demand->directives, demand->ndirs, PMIX_LOG_ONCE);
-    pmix_status_t trouble = PMIX_SUCCESS;
-    size_t written = 0;
-    for (size_t i = 0; i < demand->ndata && !(once && written > 0); i++) {
-        pmix_status_t status = log_one(demand, &demand->data[i]);
-        if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
-            written++;
-        else
-            trouble = status;
-    }
-    if (once && written > 0) trouble = PMIX_SUCCESS;
-    if (trouble != PMIX_SUCCESS && written > 0) trouble = PMIX_ERR_PARTIAL_SUCCESS;
+    pmix_status_t trouble = demand->trouble;
+    if (demand->once && demand->written > 0) trouble = PMIX_SUCCESS;
+    if (trouble != PMIX_SUCCESS && demand->written > 0) trouble = PMIX_ERR_PARTIAL_SUCCESS;
     demand->cbfunc(trouble, demand->cbdata);
     free(demand);
 }
 
+static void write_entries(void* argument) {
+    struct demand* demand = argument;
+    while (demand->next < demand->ndata && !(demand->once && demand->written > 0)) {
+        if (!log_one(demand)) return;
+    }
+    iof_when_space(answer, demand);
+}
+
+static struct demand* demand_new(const struct demand* what) {
+    struct demand* demand = memcpy(xcalloc(1, sizeof *demand), what, sizeof *demand);
+    demand->once = info_true(demand->directives, demand->ndirs, PMIX_LOG_ONCE);
+    return demand;
+}
+
 void up_log(const pmix_proc_t* client, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
             size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
-    struct demand* demand = xcalloc(1, sizeof *demand);
-    *demand = (struct demand){*client, data, ndata, directives, ndirs, cbfunc, cbdata};
-    loop_post(run_demand, demand);
+    const struct demand what = {.client = *client,
+                                .data = data,
+                                .ndata = ndata,
+                                .directives = directives,
+                                .ndirs = ndirs,
+                                .cbfunc = cbfunc,
+                                .cbdata = cbdata};
+    loop_post(write_entries, demand_new(&what));
 }
 
 /* --- what happens to jobs ----------------------------------------------------------------------------------------- */
@@ -118,6 +166,19 @@ static void describe(struct buffer* line, pmix_status_t code, const pmix_proc_t*
     wire_append(line, "", 1);
 }
 
+struct entry_of_head {
+    pmix_info_t data[3], directive;
+    size_t ndata;
+};
+
+static void entry_written(pmix_status_t status, void* cbdata) {
+    (void)status; /* nobody waits for it */
+    struct entry_of_head* entry = cbdata;
+    for (size_t i = 0; i < entry->ndata; i++) PMIX_INFO_DESTRUCT(&entry->data[i]);
+    PMIX_INFO_DESTRUCT(&entry->directive);
+    free(entry);
+}
+
 /* The head has no library: the first node logs for it. */
 void on_log(int from, uint64_t id, struct buffer* body) {
     (void)from, (void)id;
@@ -125,25 +186,26 @@ void on_log(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t about;
     wire_get_proc(body, &about);
     uint32_t how = wire_get_u32(body);
-    size_t count, ndata = 0;
+    size_t count;
     pmix_info_t* infos = wire_get_infos(body, &count);
     struct buffer line = {0};
     if (!body->bad) {
         describe(&line, code, &about, infos, count);
         const char* text = (const char*)line.data;
-        pmix_info_t data[3], directive;
+        struct entry_of_head* entry = xcalloc(1, sizeof *entry);
         bool yes = true, timed = how & LOG_WITH_TIME;
-        if (how & LOG_ON_STDOUT) PMIX_INFO_LOAD(&data[ndata++], PMIX_LOG_STDOUT, text, PMIX_STRING);
-        if (how & LOG_ON_STDERR) PMIX_INFO_LOAD(&data[ndata++], PMIX_LOG_STDERR, text, PMIX_STRING);
-        if (how & LOG_ON_SYSLOG) PMIX_INFO_LOAD(&data[ndata++], PMIX_LOG_SYSLOG, text, PMIX_STRING);
-        PMIX_INFO_LOAD(&directive, PMIX_LOG_TIMESTAMP_OUTPUT, &yes, PMIX_BOOL);
-        struct demand demand = {
-            .client = about, .data = data, .ndata = ndata, .directives = &directive, .ndirs = timed};
-        for (size_t i = 0; i < ndata; i++) {
-            log_one(&demand, &data[i]);
-            PMIX_INFO_DESTRUCT(&data[i]);
-        }
-        PMIX_INFO_DESTRUCT(&directive);
+        if (how & LOG_ON_STDOUT) PMIX_INFO_LOAD(&entry->data[entry->ndata++], PMIX_LOG_STDOUT, text, PMIX_STRING);
+        if (how & LOG_ON_STDERR) PMIX_INFO_LOAD(&entry->data[entry->ndata++], PMIX_LOG_STDERR, text, PMIX_STRING);
+        if (how & LOG_ON_SYSLOG) PMIX_INFO_LOAD(&entry->data[entry->ndata++], PMIX_LOG_SYSLOG, text, PMIX_STRING);
+        PMIX_INFO_LOAD(&entry->directive, PMIX_LOG_TIMESTAMP_OUTPUT, &yes, PMIX_BOOL);
+        const struct demand what = {.client = about,
+                                    .data = entry->data,
+                                    .ndata = entry->ndata,
+                                    .directives = &entry->directive,
+                                    .ndirs = timed,
+                                    .cbfunc = entry_written,
+                                    .cbdata = entry};
+        write_entries(demand_new(&what)); /* while its job is there, whose end may be the next frame */
     }
     infos_free(infos, count);
     wire_free(&line);

@@ -54,6 +54,8 @@ void iof_finish(struct streams* streams); /* the process ended: take what is lef
 bool iof_pipe(int* ours, int* childs, bool child_reads);
 /* A line of this daemon's own among their output: to the user's stderr or stdout. */
 void iof_say(bool error, const void* text, size_t size);
+/* Runs the task now, or when the head has written enough of what this node has sent it. */
+void iof_when_space(void (*task)(void* argument), void* argument);
 void on_output_done(int from, uint64_t id, struct buffer* body);
 
 /* input.c: their stdin. */

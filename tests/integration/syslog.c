@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* syslog: what PMIx_Log writes to the system's log; syslog_drive.py listens there and compares.
- * usage: syslog said|lost */
+ * usage: syslog said|lost|silent|flood ENTRIES BYTES */
 #include <syslog.h>
 
 #include "check.h"
@@ -72,8 +72,39 @@ static void lost(int argc, char** argv) {
     finish();
 }
 
+/* Somebody has the log and does not read it: a request ends with a status, and those behind it do not wait as long. The
+ * other requests of the node go on meanwhile. rows: J7 */
+static void silent(int argc, char** argv) {
+    (void)argc, (void)argv;
+    enum { MOST = 4096 }; /* more than its queue takes */
+    int taken = 0;
+    pmix_status_t status = PMIX_SUCCESS;
+    start();
+    for (; me.rank == 1 && status == PMIX_SUCCESS && taken < MOST; taken++)
+        status = log_to(PMIX_LOG_SYSLOG, "to nobody", NULL);
+    if (me.rank == 1) CHECK_STATUS(status, PMIX_ERR_TIMEOUT);
+    for (int i = 0; me.rank == 1 && i < 20; i++)
+        CHECK_STATUS(log_to(PMIX_LOG_SYSLOG, "to nobody", NULL), PMIX_ERR_TIMEOUT);
+    fence(false);
+    finish();
+}
+
+/* flood ENTRIES BYTES: of x, on stdout, without a pause */
+static void flood(int argc, char** argv) {
+    CHECK(argc == 2);
+    size_t size = (size_t)atoi(argv[1]);
+    char* text = malloc(size + 1);
+    CHECK(text);
+    memset(text, 'x', size);
+    text[size] = 0;
+    start();
+    for (int i = 0; i < atoi(argv[0]); i++) CHECK_OK(log_to(PMIX_LOG_STDOUT, text, NULL));
+    free(text);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+}
+
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"said", said}, {"lost", lost}};
+    static const struct test_case cases[] = {{"said", said}, {"lost", lost}, {"silent", silent}, {"flood", flood}};
     RUN_CASE(cases);
     return 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a job whose ranks write to the system's log, and is that log.
 
-    syslog_drive.py said|lost COMMAND...       said: compared with what was to be said; lost: nobody listens
+    syslog_drive.py CASE COMMAND...     said: compared with what was to be said; lost: nobody listens;
+                                        silent: somebody listens and does not read
 
 libc's syslog() writes to /dev/log. In a namespace this test has a /dev of its own; where none is permitted, root takes
 /dev/log itself if nobody has it. Else: a line "skipped: ..."."""
@@ -39,7 +40,7 @@ def own_dev(work):
 
 
 class Log:
-    def __init__(self):
+    def __init__(self, reads):
         self.lines = []
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -48,7 +49,7 @@ class Log:
             skip("%s: %s" % (LOG, error))
         os.chmod(LOG, 0o666)
         self.end, self.stop = os.pipe()
-        self.reader = threading.Thread(target=self.read)
+        self.reader = threading.Thread(target=self.read if reads else lambda: None)
         self.reader.start()
 
     def read(self):
@@ -76,7 +77,7 @@ def wanted(source, gateway):
 
 def run(case, command, work):
     own_dev(work)
-    log = Log() if case == "said" else None
+    log = Log(case == "said") if case != "lost" else None
     try:
         job = subprocess.run([*command, case], stdout=subprocess.PIPE, encoding="utf-8", check=False)
     finally:

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <paths.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -47,14 +50,23 @@ const char* name_of(LogChannel channel) {
     }
 }
 
+// Until it can be written to.
+pmix_status_t await(int fd, transport::Deadline deadline) {
+    for (;;) {
+        pollfd p{fd, POLLOUT, 0};
+        const int ready = ::poll(&p, 1, deadline.poll_ms());
+        if (ready > 0) return PMIX_SUCCESS;
+        if (ready == 0) return PMIX_ERR_TIMEOUT;
+        if (errno != EINTR) return PMIX_ERR_IOF_FAILURE;
+    }
+}
+
 // In parts of PIPE_BUF bytes, each only when the stream is ready: a write of that size does not block then.
 pmix_status_t write_stream(int fd, std::string_view text, transport::Deadline deadline) {
     while (!text.empty()) {
-        pollfd p{fd, POLLOUT, 0};
-        const int ready = ::poll(&p, 1, deadline.poll_ms());
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready == 0) return PMIX_ERR_TIMEOUT;
-        const ssize_t n = ready < 0 ? -1 : ::write(fd, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+        const pmix_status_t ready = await(fd, deadline);
+        if (ready != PMIX_SUCCESS) return ready;
+        const ssize_t n = ::write(fd, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (n <= 0) return PMIX_ERR_IOF_FAILURE;
         text.remove_prefix(static_cast<size_t>(n));
@@ -62,8 +74,19 @@ pmix_status_t write_stream(int fd, std::string_view text, transport::Deadline de
     return PMIX_SUCCESS;
 }
 
-void write_syslog(int priority, const char* text) {
+// syslog(3) waits for a daemon that does not read, without an end: whether it reads is asked beforehand. What has no
+// answer here (no daemon, another kind of socket) is syslog's own affair.
+bool syslog_takes_more(transport::Deadline deadline) {
+    const transport::Descriptor line(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un address{AF_UNIX, _PATH_LOG};
+    if (!line || ::connect(line.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return true;
+    return await(line.get(), deadline) != PMIX_ERR_TIMEOUT;
+}
+
+pmix_status_t write_syslog(int priority, const char* text, transport::Deadline deadline) {
+    if (!syslog_takes_more(deadline)) return PMIX_ERR_TIMEOUT;
     ::syslog(LOG_USER | priority, "%s", text);
+    return PMIX_SUCCESS;
 }
 
 pmix_status_t write_file(const LogTask& log, std::string_view text, const LogSinks& sinks,
@@ -103,11 +126,17 @@ std::string formatted(const LogTask& log, const LogEntry& entry) {
         common::append_xml(entry.text, line);
         return line.append("</").append(channel).append(">\n");
     }
-    if (log.show_time) line += time_text(log.time);
-    if (log.tag) line += '[' + source_text(log.source) + "]<" + channel + ">";
-    if (!line.empty()) line += ": ";
-    line += entry.text;
-    if (line.empty() || line.back() != '\n') line += '\n';
+    std::string tag;
+    if (log.show_time) tag += time_text(log.time);
+    if (log.tag) tag += '[' + source_text(log.source) + "]<" + channel + ">";
+    if (!tag.empty()) tag += ": ";
+    std::string_view text = entry.text;
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    // Each line has the tag: a line without one could be anybody's.
+    for (size_t end = 0; end != std::string_view::npos; text.remove_prefix(std::min(end + 1, text.size()))) {
+        end = text.find('\n');
+        line.append(tag).append(text.substr(0, end)).append(1, '\n');
+    }
     return line;
 }
 
@@ -134,14 +163,18 @@ pmix_status_t write_one(const LogTask& log, const LogEntry& entry, const LogSink
             [[fallthrough]];
         case LogChannel::any_syslog:
         case LogChannel::local_syslog:
-            sinks.syslog(log.priority, for_syslog(log, entry).c_str());
-            return PMIX_SUCCESS;
+            return sinks.syslog(log.priority, for_syslog(log, entry).c_str(), deadline);
         case LogChannel::file:
             return as_user ? write_file(log, formatted(log, entry), sinks, deadline) : PMIX_ERR_NO_PERMISSIONS;
         case LogChannel::unknown:
             break;
     }
     return PMIX_ERR_NOT_SUPPORTED;
+}
+
+bool is_syslog(LogChannel channel) {
+    return channel == LogChannel::any_syslog || channel == LogChannel::local_syslog ||
+           channel == LogChannel::global_syslog;
 }
 
 bool text_of(const pmix_value_t& value, bool bytes_too, std::string& out) {
@@ -205,20 +238,18 @@ pmix_status_t check_log_directives(InfoView directives) noexcept {
 pmix_status_t write_log(const LogTask& log, const LogSinks& sinks, LogStreams& streams, bool as_user) {
     size_t written = 0;
     pmix_status_t trouble = PMIX_SUCCESS;
-    // A reader that does not read must not delay all later requests.
-    auto deadline = transport::Deadline::in_ms(streams.stuck ? 0 : kPatienceMs);
+    const auto patience = transport::Deadline::in_ms(kPatienceMs);
     for (const LogEntry& entry : log.entries) {
+        const bool stream = entry.channel == LogChannel::out || entry.channel == LogChannel::error;
+        std::atomic<bool>& stuck = stream ? streams.stuck : streams.syslog_stuck;
+        const bool reads = stream || is_syslog(entry.channel);  // somebody must read what is written
+        // A reader that does not read must not delay all later requests.
+        const auto deadline = reads && stuck ? transport::Deadline::in_ms(0) : patience;
         const pmix_status_t rc =
             streams.stopping ? PMIX_ERR_LOST_CONNECTION : write_one(log, entry, sinks, as_user, deadline);
-        const bool stream = entry.channel == LogChannel::out || entry.channel == LogChannel::error;
-        if (rc == PMIX_ERR_TIMEOUT) {
-            streams.stuck = true;
-            deadline = transport::Deadline::in_ms(0);
-        } else if (rc == PMIX_SUCCESS) {
-            if (stream) streams.stuck = false;
-            ++written;
-            if (log.once) return PMIX_SUCCESS;
-        }
+        if (rc == PMIX_SUCCESS) ++written;
+        if (reads && (rc == PMIX_SUCCESS || rc == PMIX_ERR_TIMEOUT)) stuck = rc == PMIX_ERR_TIMEOUT;
+        if (rc == PMIX_SUCCESS && log.once) return PMIX_SUCCESS;
         if (rc != PMIX_SUCCESS && (trouble == PMIX_SUCCESS || trouble == PMIX_ERR_NOT_SUPPORTED)) trouble = rc;
     }
     if (trouble == PMIX_SUCCESS) return PMIX_SUCCESS;

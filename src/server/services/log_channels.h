@@ -43,16 +43,17 @@ struct LogTask {
     bool gateway = false;
 };
 
-// What all requests of a server share about its streams. The worker thread, and the loop, which sets the second.
+// What all requests of a server share about its streams. The worker thread, and the loop, which sets the last.
 struct LogStreams {
-    std::atomic<bool> stuck{false};     // a stream has not been read for a while: nobody waits for it again
-    std::atomic<bool> stopping{false};  // what is not written yet stays unwritten
+    std::atomic<bool> stuck{false};         // a stream has not been read for a while: nobody waits for it again
+    std::atomic<bool> syslog_stuck{false};  // the same of the system's log
+    std::atomic<bool> stopping{false};      // what is not written yet stays unwritten
 };
 
 // Where the bytes go: a seam for tests. PMIX_ERR_TIMEOUT: the stream did not take them before the deadline.
 struct LogSinks {
     pmix_status_t (*stream)(int fd, std::string_view text, transport::Deadline deadline);
-    void (*syslog)(int priority, const char* text);
+    pmix_status_t (*syslog)(int priority, const char* text, transport::Deadline deadline);
 };
 LogSinks system_log_sinks() noexcept;
 

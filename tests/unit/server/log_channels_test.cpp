@@ -3,6 +3,7 @@
 #include "server/services/log_channels.h"
 
 #include <gtest/gtest.h>
+#include <syslog.h>
 #include <unistd.h>
 
 namespace pmix::server::log_channels_test {
@@ -16,7 +17,7 @@ struct Full {
         patience.push_back(deadline.poll_ms());
         return takes ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT;
     }
-    static void syslog(int, const char*) {}
+    static pmix_status_t syslog(int, const char*, transport::Deadline deadline) { return stream(-1, {}, deadline); }
     static constexpr LogSinks sinks{&stream, &syslog};
     Full() {
         patience.clear();
@@ -47,6 +48,51 @@ TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
     Full::patience.clear();
     EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
     EXPECT_GT(Full::patience.front(), 1000);
+}
+
+// A log of the system that does not read holds up nobody twice, and no stream at all.
+TEST(LogChannels, ASystemLogThatDoesNotReadIsWaitedForOnceAndByItselfAlone) {
+    Full full;
+    LogStreams streams;
+    LogTask log = log_of(3);
+    for (LogEntry& entry : log.entries) entry.channel = LogChannel::any_syslog;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
+    ASSERT_EQ(3u, Full::patience.size());
+    EXPECT_GT(Full::patience[0], 1000);
+    EXPECT_EQ(0, Full::patience[1]);
+    EXPECT_EQ(0, Full::patience[2]);
+    Full::patience.clear();
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(1), Full::sinks, streams, true));
+    EXPECT_GT(Full::patience.front(), 1000) << "stderr may be read all the same";
+    Full::takes = true;
+    log.entries.resize(1);
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log, Full::sinks, streams, true));
+    Full::patience.clear();
+    Full::takes = false;
+    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
+    EXPECT_GT(Full::patience.front(), 1000) << "it had read again";
+}
+
+// proves: PMIx_Log server PMIX_LOG_TAG_OUTPUT
+TEST(LogChannels, EachLineOfATextHasTheTag) {
+    static std::string written;
+    written.clear();
+    const LogSinks sinks{[](int, std::string_view text, transport::Deadline) {
+                             written += text;
+                             return PMIX_SUCCESS;
+                         },
+                         &Full::syslog};
+    LogStreams streams;
+    LogTask log = log_of(1);
+    log.tag = true;
+    log.entries[0].text = "first\n[job,1]<stderr>: of another\n\n";
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log, sinks, streams, true));
+    EXPECT_EQ("[job,0]<stderr>: first\n[job,0]<stderr>: [job,1]<stderr>: of another\n[job,0]<stderr>: \n", written);
+    log.tag = false;
+    log.entries[0].text = "";
+    written.clear();
+    EXPECT_EQ(PMIX_SUCCESS, write_log(log, sinks, streams, true));
+    EXPECT_EQ("\n", written);
 }
 
 TEST(LogChannels, AllEntriesTogetherHaveOneLimitOfTime) {

@@ -139,9 +139,10 @@ struct Sinks {
         streams += std::to_string(fd > 2 ? 9 : fd) + ":" + std::string(text);
         return PMIX_SUCCESS;
     }
-    static void syslog(int priority, const char* text) {
+    static pmix_status_t syslog(int priority, const char* text, transport::Deadline) {
         std::lock_guard lock(mutex);
         system += std::to_string(priority) + ":" + text + "\n";
+        return PMIX_SUCCESS;
     }
     static void reset() {
         streams.clear();
