@@ -97,25 +97,74 @@ pmix_status_t send_environment(common::SpawnRequest& request) {
     return PMIX_SUCCESS;
 }
 
+// A folder that is no full path is of the caller's, not of the host's.
+std::string full_path(const std::string& here, const char* folder) {
+    if (folder == nullptr) return {};
+    return folder[0] == '/' || folder[0] == 0 ? folder : (here == "/" ? here : here + '/') + folder;
+}
+
+bool is_relative(const char* folder) noexcept {
+    return folder != nullptr && folder[0] != '/' && folder[0] != 0;
+}
+
+bool has_relative_folder(InfoView infos) noexcept {
+    return std::any_of(infos.begin(), infos.end(), [](const pmix_info_t& info) {
+        return common::key_view(info) == PMIX_WDIR && info.value.type == PMIX_STRING &&
+               is_relative(info.value.data.string);
+    });
+}
+
+pmix_status_t replace_string(char*& old, const std::string& by) {
+    char* copy = ::strdup(by.c_str());
+    if (copy == nullptr) return PMIX_ERR_NOMEM;
+    std::free(old);
+    old = copy;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t complete_folders(pmix_info_t* infos, size_t n, const std::string& here) {
+    pmix_status_t rc = PMIX_SUCCESS;
+    for (size_t i = 0; i < n && rc == PMIX_SUCCESS; ++i) {
+        if (!has_relative_folder({&infos[i], 1})) continue;
+        rc = replace_string(infos[i].value.data.string, full_path(here, infos[i].value.data.string));
+    }
+    return rc;
+}
+
 // A program that names no folder starts in the caller's, as far as there is one: the host starts it in one of its own
 // otherwise, where a relative path means something else.
 pmix_status_t send_directory(common::SpawnRequest& request) {
     const auto says = [](InfoView infos) { return infos.has(PMIX_WDIR) || infos.flag(PMIX_SET_SESSION_CWD); };
-    if (says({request.infos.data(), request.infos.size()})) return PMIX_SUCCESS;
-    const auto lacks = [&](const pmix_app_t& app) { return app.cwd == nullptr && !says({app.info, app.ninfo}); };
-    if (std::none_of(request.apps.begin(), request.apps.end(), lacks)) return PMIX_SUCCESS;
+    const InfoView of_job(request.infos.data(), request.infos.size());
+    const bool job_says = says(of_job);
+    const auto lacks = [&](const pmix_app_t& app) {
+        return app.cwd == nullptr && !job_says && !says({app.info, app.ninfo});
+    };
+    const auto changes = [&](const pmix_app_t& app) {
+        return lacks(app) || is_relative(app.cwd) || has_relative_folder({app.info, app.ninfo});
+    };
+    const bool job_changes = has_relative_folder(of_job);
+    if (!job_changes && std::none_of(request.apps.begin(), request.apps.end(), changes)) return PMIX_SUCCESS;
     const std::unique_ptr<char, decltype(&std::free)> own(::getcwd(nullptr, 0), &std::free);
     // Linux says "(unreachable)/..." of a folder outside of the process's root.
     if (own == nullptr || own.get()[0] != '/') return PMIX_SUCCESS;
+    const std::string here = own.get();
     auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
     if (!apps) return apps.status();
     for (pmix_app_t& app : *apps) {
-        if (!lacks(app)) continue;
-        app.cwd = ::strdup(own.get());
-        if (app.cwd == nullptr) return PMIX_ERR_NOMEM;
+        if (!changes(app)) continue;
+        pmix_status_t rc = complete_folders(app.info, app.ninfo, here);
+        if (rc == PMIX_SUCCESS && (lacks(app) || is_relative(app.cwd)))
+            rc = replace_string(app.cwd, app.cwd == nullptr ? here : full_path(here, app.cwd));
+        if (rc != PMIX_SUCCESS) return rc;
     }
     request.apps = common::Apps(std::move(apps).value());
-    return PMIX_SUCCESS;
+    if (!job_changes) return PMIX_SUCCESS;
+    common::InfoList infos;
+    pmix_status_t rc = infos.append_all(request.infos.data(), request.infos.size());
+    if (rc == PMIX_SUCCESS) rc = complete_folders(infos.c_array(), infos.size(), here);
+    if (rc == PMIX_SUCCESS) request.infos = common::Infos(std::move(infos));
+    return rc;
 }
 
 struct Prepared {

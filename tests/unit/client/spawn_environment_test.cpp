@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIX_SETUP_APP_ENVARS of a spawn: what of the caller's environment goes along with the request, and what is told.
+// PMIX_SETUP_APP_ENVARS of a spawn: what of the caller's environment goes along with the request, and what
+// is told; and in which folder its programs start.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -54,6 +56,7 @@ class SpawnEnvironment : public ::testing::Test {
             app.cmd = command;
             app.maxprocs = 1;
         }
+        if (!cwd_of_first.empty()) apps[0].cwd = cwd_of_first.data();
         apps[1].env = env.data();
         apps[1].info = of_second.c_array();
         apps[1].ninfo = of_second.size();
@@ -77,6 +80,7 @@ class SpawnEnvironment : public ::testing::Test {
                                                                     {"OMPI_COMM_WORLD_test_spawn", "7"},
                                                                     {"test_spawn", "x"}};
     common::SpawnRequest request;
+    std::string cwd_of_first;
 };
 
 using Strings = std::vector<std::string>;
@@ -120,6 +124,30 @@ TEST_F(SpawnEnvironment, NotWhenItWasDoneAlready) {
     spawn_two(flags({PMIX_SETUP_APP_ENVARS, PMIX_ENVARS_HARVESTED}));
     EXPECT_EQ(Strings{}, env(0));
     EXPECT_TRUE(told());
+}
+
+// rows: C5
+// proves: PMIx_Spawn PMIX_WDIR client
+TEST_F(SpawnEnvironment, AFolderThatIsNoFullPathIsTheCallers) {
+    std::vector<char> own(4096);
+    ASSERT_NE(nullptr, ::getcwd(own.data(), own.size()));
+    const std::string here = own.data();
+    const auto folder_of = [](InfoView infos) { return std::string(infos.find(PMIX_WDIR)->value.data.string); };
+    InfoList of_job, of_second;
+    of_job.append_string(PMIX_WDIR, "bin");
+    of_second.append_string(PMIX_WDIR, "../lib");
+    spawn_two(std::move(of_job), std::move(of_second));
+    EXPECT_EQ(here + "/bin", folder_of({request.infos.data(), request.infos.size()}));
+    EXPECT_EQ(here + "/../lib", folder_of({request.apps[1].info, request.apps[1].ninfo}));
+    EXPECT_EQ(nullptr, request.apps[0].cwd);
+
+    InfoList full;
+    full.append_string(PMIX_WDIR, "/usr");
+    cwd_of_first = "sub";
+    spawn_two({}, std::move(full));
+    EXPECT_EQ(here + "/sub", request.apps[0].cwd);
+    EXPECT_EQ("/usr", folder_of({request.apps[1].info, request.apps[1].ninfo}));
+    EXPECT_EQ(nullptr, request.apps[1].cwd);
 }
 
 // rows: C5
