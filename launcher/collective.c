@@ -39,7 +39,7 @@ struct set {
     pmix_proc_t* procs; /* sorted */
     size_t nprocs;
     uint64_t joined; /* number of rounds that this node has joined */
-    uint64_t connected;
+    bool connected;  /* once, however often they connect, as the library has it for sets of one node */
     struct round* rounds;
 };
 
@@ -182,15 +182,13 @@ static struct job* family_of(const pmix_proc_t* procs, size_t nprocs) {
 static void disconnect(const struct set* set) {
     struct set* connection = find_set(CONNECT, set->procs, set->nprocs);
     struct job* family = family_of(set->procs, set->nprocs);
-    if (connection && connection->connected > 0)
-        connection->connected--;
-    else if (family)
-        family->left_parent = true;
+    if (connection) connection->connected = false;
+    if (family) family->left_parent = true;
 }
 
 static bool are_connected(const pmix_proc_t* procs, size_t nprocs) {
     const struct set* connection = find_set(CONNECT, procs, nprocs);
-    return (connection && connection->connected > 0) || family_of(procs, nprocs);
+    return (connection && connection->connected) || family_of(procs, nprocs);
 }
 
 /* Ends the round if it is complete, or can no longer become so. */
@@ -211,7 +209,7 @@ static void judge(struct round* round) {
     }
     if (!complete) return;
     struct set* set = round->set;
-    if (set->kind == CONNECT) set->connected++;
+    if (set->kind == CONNECT) set->connected = true;
     if (set->kind == DISCONNECT) disconnect(set);
     answer(round, PMIX_SUCCESS);
     drop_round(round);
@@ -323,7 +321,7 @@ pmix_status_t up_disconnect(const pmix_proc_t procs[], size_t nprocs, const pmix
 
 void collective_assemblage_of(const pmix_proc_t* proc, struct buffer* members) {
     for (const struct set* set = sets; set; set = set->next) {
-        if (set->kind != CONNECT || set->connected == 0) continue;
+        if (set->kind != CONNECT || !set->connected) continue;
         if (procs_match(set->procs, set->nprocs, proc->nspace, proc->rank))
             wire_append(members, set->procs, set->nprocs * sizeof *set->procs);
     }

@@ -37,6 +37,7 @@ struct operation {
     bool partial;
     pmix_status_t status; /* of one that is over: late nodes get it */
     bool over;
+    bool awaits_late; /* kept for nodes that join behind its end */
     struct timer* timer;
     double due; /* when it expires */
 };
@@ -46,6 +47,10 @@ static uint64_t groups_numbered; /* by this node */
 
 /* The oldest ones beyond it are forgotten: their destruct then waits until they have ended. */
 enum { MAX_DEPARTURES = 4096 };
+
+/* The same of operations that are over and whose late nodes have not joined. */
+enum { MAX_LATE = 4096 };
+static int late_operations;
 
 struct departure {
     struct departure* next; /* an earlier one */
@@ -73,6 +78,7 @@ static void drop(struct operation* op) {
     struct operation** at = &operations;
     while (*at != op) at = &(*at)->next;
     *at = op->next;
+    late_operations -= op->awaits_late;
     loop_cancel(op->timer);
     for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);
     free(op->name);
@@ -102,6 +108,14 @@ static void put_members(struct buffer* b, const struct operation* op) {
     }
     wire_put_procs(b, members, count);
     free(members);
+}
+
+/* The late nodes of one that is forgotten begin it anew, and wait for the others until their own timeout. */
+static void forget_oldest_late(void) {
+    for (struct operation *op = operations, *next; op && late_operations > MAX_LATE; op = next) {
+        next = op->next;
+        if (op->awaits_late) drop(op);
+    }
 }
 
 /* Answers all nodes that have joined. The operation is kept as long as a node may still join late. */
@@ -134,6 +148,8 @@ static void end(struct operation* op, pmix_status_t status) {
     wire_free(&blobs);
     for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);  /* late nodes get a status only */
     if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for late nodes: it ended without them */
+    op->awaits_late = late;
+    late_operations += late;
     if (!late) drop(op);
 }
 
@@ -352,6 +368,7 @@ void on_group(int from, uint64_t id, struct buffer* body) {
         free(procs);
         return;
     }
+    forget_oldest_late();
     struct operation* op = operation_of(what, name, procs, nprocs, from);
     bool first = !op->procs;
     if (what == PMIX_GROUP_CONSTRUCT) groups_forget_departures(name, procs, nprocs);

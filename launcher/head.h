@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* head.h: the process the user started: it supervises, and joins the nodes to the terminal.
  *
- * head.c: jobs from definition to end, failures, signals, the exit status. headio.c: standard streams.
+ * head.c: jobs until they are over, failures, signals, the exit status. starts.h: how they begin. headio.c: standard
+ * streams.
  * Everything runs in the loop of that process. */
 #ifndef PMIXRUN_HEAD_H
 #define PMIXRUN_HEAD_H
@@ -21,6 +22,15 @@ int head_main(const struct options* options, const char* server_nspace, const st
 
 /* Remembers the first exit status that is not zero, and ends all jobs: by SIGTERM, then by SIGKILL. */
 void head_end_everything(int exit_status);
+bool head_is_ending(void);
+/* Ends processes: by SIGTERM, then by SIGKILL. launch_failed: those of a job whose start has failed. */
+void head_end_procs(const pmix_proc_t* procs, size_t count, bool launch_failed);
+/* Their end is no failure. by_user: but the exit status shows it. */
+void head_expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user);
+/* All processes of the job have ended: the nodes forget it, and so does the head. */
+void head_job_over(struct job* job);
+/* A sentence for the user. */
+void head_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 void headio_start(void (*drained)(void));
 bool headio_drained(void);

@@ -103,11 +103,13 @@ static void unwatch(struct sink* sink) {
     if (headio_drained()) when_drained();
 }
 
-static void broke(struct sink* sink) {
+/* A reader that is gone is no news for it; anything else (a full disk) is for the user. */
+static void broke(struct sink* sink, int error) {
     sink->broken = true;
     while (sink->first) drop_first(sink);
     unwatch(sink);
-    head_end_everything(128 + SIGPIPE);
+    if (error != EPIPE) head_say("cannot write the output: %s", strerror(error));
+    head_end_everything(error == EPIPE ? 128 + SIGPIPE : 1);
 }
 
 /* stdout and stderr may be one pipe, which has less space now than when the loop looked. */
@@ -137,7 +139,7 @@ static void sink_ready(int fd, short events, void* argument) {
     ssize_t put = write_some(sink);
     if (put < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (put < 0) {
-        broke(sink);
+        broke(sink, errno);
         return;
     }
     bytes->position += (size_t)put;

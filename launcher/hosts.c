@@ -26,7 +26,7 @@ static bool add_place(struct app* app, const char* name, uint32_t slots) {
     while (i < app->place_count && app->places[i].node != node) i++;
     if (i == app->place_count) {
         app->places = xrealloc(app->places, (i + 1) * sizeof *app->places);
-        app->places[app->place_count++] = (struct place){node, slots};
+        app->places[app->place_count++] = (struct place){node, slots, NO_LIMIT};
     } else if (slots == NO_LIMIT || app->places[i].slots == NO_LIMIT) {
         app->places[i].slots = NO_LIMIT;
     } else {
@@ -90,7 +90,7 @@ static void limit_all(struct app* app, uint32_t ppr) {
     if (app->place_count == 0) {
         app->place_count = (uint32_t)mesh_nodes();
         app->places = xcalloc(app->place_count, sizeof *app->places);
-        for (uint32_t i = 0; i < app->place_count; i++) app->places[i] = (struct place){i, ppr};
+        for (uint32_t i = 0; i < app->place_count; i++) app->places[i] = (struct place){i, ppr, NO_LIMIT};
     }
     for (uint32_t i = 0; i < app->place_count; i++) {
         if (app->places[i].slots > ppr) app->places[i].slots = ppr;
@@ -109,6 +109,7 @@ pmix_status_t hosts_of_app(struct app* app, uint32_t ppr, const pmix_info_t* app
         if (i == 0 || app->place_count == 0) {
             there = read_hosts(app, info_string(levels[i].info, levels[i].count, PMIX_HOST),
                                info_string(levels[i].info, levels[i].count, PMIX_HOSTFILE));
+            for (uint32_t p = 0; i == 1 && p < app->place_count; p++) app->places[p].of_job = app->places[p].slots;
         }
         there = there && read_hosts(&added, info_string(levels[i].info, levels[i].count, PMIX_ADD_HOST),
                                     info_string(levels[i].info, levels[i].count, PMIX_ADD_HOSTFILE));

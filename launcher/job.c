@@ -44,13 +44,15 @@ static void put_on(struct job* job, uint32_t rank, uint32_t node) {
     job->nodes += local == 0;
 }
 
-static void place(struct job* job, const struct place* places, uint32_t count, uint32_t first, uint32_t size) {
+static void place(struct job* job, const struct place* places, uint32_t count, uint32_t first, uint32_t size,
+                  uint32_t* taken) {
     uint32_t* shares = xcalloc(count, sizeof *shares);
     if (job->layout.shares == BY_SLOT) {
         share_out(places, count, size, shares);
     } else {
         deal_out(places, count, size, shares);
     }
+    for (uint32_t i = 0; i < count; i++) taken[places[i].node] += places[i].of_job != NO_LIMIT ? shares[i] : 0;
     uint32_t at_once = job->layout.ranks == BY_NODE ? 1 : size; /* on one node, before the next one gets some */
     for (uint32_t i = 0; size > 0; i = (i + 1) % count) {
         for (uint32_t n = 0; n < at_once && shares[i] > 0; n++, shares[i]--, size--)
@@ -64,25 +66,44 @@ static bool same_places(const struct app* one, const struct app* other) {
            (one->place_count == 0 || memcmp(one->places, other->places, one->place_count * sizeof *one->places) == 0);
 }
 
-/* Applications beside each other that may use the same nodes without a limit are placed as if they were one. */
-static bool place_all(struct job* job, uint32_t nodes) {
-    struct place everywhere[MAX_NODES];
-    for (uint32_t n = 0; n < nodes; n++) everywhere[n] = (struct place){n, NO_LIMIT};
-    for (uint32_t a = 0, next; a < job->app_count; a = next) {
-        const struct app* app = &job->apps[a];
-        const struct place* places = app->places ? app->places : everywhere;
-        uint32_t count = app->places ? app->place_count : nodes, size = app->size;
-        bool limited = slots_of(places, count) < (uint64_t)NO_LIMIT * count;
-        for (next = a + 1; !limited && next < job->app_count && same_places(app, &job->apps[next]); next++) {
-            size += job->apps[next].size;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            if (places[i].node >= nodes) return false;
-        }
-        if (slots_of(places, count) < size) return false;
-        place(job, places, count, app->first, size);
+/* What the applications before this one have left of the job's own hosts. */
+static void limit_by_job(struct place* places, uint32_t count, const uint32_t* taken) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (places[i].of_job == NO_LIMIT) continue;
+        const uint32_t used = taken[places[i].node], left = used < places[i].of_job ? places[i].of_job - used : 0;
+        if (places[i].slots > left) places[i].slots = left;
+    }
+}
+
+static bool all_within(const struct place* places, uint32_t count, uint32_t nodes) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (places[i].node >= nodes) return false;
     }
     return true;
+}
+
+/* Applications beside each other that may use the same nodes without a limit are placed as if they were one. */
+static bool place_all(struct job* job, uint32_t nodes) {
+    uint32_t taken[MAX_NODES] = {0}; /* of the hosts that the job has with a limit */
+    bool fits = true;
+    for (uint32_t a = 0, next; a < job->app_count && fits; a = next) {
+        const struct app* app = &job->apps[a];
+        uint32_t count = app->places ? app->place_count : nodes, size = app->size;
+        struct place* places = xcalloc(count, sizeof *places);
+        for (uint32_t i = 0; i < count; i++)
+            places[i] = app->places ? app->places[i] : (struct place){i, NO_LIMIT, NO_LIMIT};
+        next = a + 1;
+        fits = all_within(places, count, nodes);
+        if (fits) limit_by_job(places, count, taken);
+        bool limited = slots_of(places, count) < (uint64_t)NO_LIMIT * count;
+        for (; !limited && next < job->app_count && same_places(app, &job->apps[next]); next++) {
+            size += job->apps[next].size;
+        }
+        fits = fits && slots_of(places, count) >= size;
+        if (fits) place(job, places, count, app->first, size, taken);
+        free(places);
+    }
+    return fits;
 }
 
 struct job* job_new(const char* nspace, uint32_t number, uint32_t nodes, struct layout layout, struct app* apps,
@@ -126,7 +147,7 @@ static bool keep_to(struct app* app, uint32_t nodes, bool (*usable)(int node)) {
     uint32_t count = app->places ? app->place_count : nodes, kept = 0;
     struct place* places = xcalloc(count, sizeof *places);
     for (uint32_t i = 0; i < count; i++) {
-        struct place place = app->places ? app->places[i] : (struct place){i, NO_LIMIT};
+        struct place place = app->places ? app->places[i] : (struct place){i, NO_LIMIT, NO_LIMIT};
         if (place.node < nodes && usable((int)place.node)) places[kept++] = place;
     }
     bool chosen = app->places && count < nodes;

@@ -26,7 +26,8 @@ struct layout {
 
 struct place { /* a node that an application may use */
     uint32_t node;
-    uint32_t slots; /* how many of its processes; NO_LIMIT: any number */
+    uint32_t slots;  /* how many of its processes; NO_LIMIT: any number */
+    uint32_t of_job; /* and how many together with those of the other applications that have their hosts of the job */
 };
 
 struct app {
@@ -90,12 +91,13 @@ struct job {
     uint32_t beside_on[MAX_NODES];       /* processes that the jobs before it had there when it was made */
     struct app* apps;
     uint32_t app_count;
-    pmix_proc_t parent;    /* empty namespace: started by the user */
-    pmix_proc_t requester; /* which process asked for it, known to the head: mostly the parent */
-    bool left_parent;      /* they have disconnected */
-    bool over;             /* by the head's decision */
-    bool cut_short;        /* some of its processes were never started (known to the head) */
-    bool launch_failed;    /* what runs of it is being ended, and its parent never got its name */
+    pmix_proc_t parent;           /* empty namespace: started by the user */
+    pmix_proc_t requester;        /* which process asked for it, known to the head: mostly the parent */
+    bool left_parent;             /* they have disconnected */
+    bool over;                    /* by the head's decision */
+    bool cut_short;               /* some of its processes were never started (known to the head) */
+    bool launch_failed;           /* what runs of it is being ended, and its parent never got its name */
+    struct launch* failed_launch; /* known to the head: which answers when the job is over */
     struct job_io io;
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */

@@ -122,6 +122,13 @@ static pmix_status_t failure_status(const struct failure* failure) {
     return failure->error == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
 }
 
+/* Before there is a child: descriptors, mostly. */
+static void explain_errno(struct buffer* why, int error) {
+    char text[200];
+    snprintf(text, sizeof text, "cannot make the pipes of a process: %s", strerror(error));
+    wire_append(why, text, strlen(text) + 1);
+}
+
 static void explain(struct buffer* why, const struct app* app, const struct failure* failure) {
     char text[5000];
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
@@ -160,6 +167,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     struct failure failure = {0, 'x'};
     struct streams* streams = iof_open(job, &name, fds);
     if (!streams || pipe2(report, O_CLOEXEC) != 0) {
+        explain_errno(why, errno);
         if (streams) {
             iof_close_child_ends(fds);
             iof_finish(streams);

@@ -35,6 +35,7 @@ static const char kUsage[] =
     "  -v                report on stderr what happens\n"
     "\n"
     "What the options ask of the output holds for spawned jobs too, where PMIx_Spawn leaves it open.\n"
+    "SIGUSR1 and SIGUSR2 are passed on to the processes.\n"
     "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
     "124 for the timeout; 2 for a wrong command line; 127 when a program could not be started.\n";
 
@@ -86,7 +87,7 @@ static bool app_option(char** argv, int* at, struct app* app) {
         free(app->wdir);
         app->wdir = xstrdup(argv[*at]);
     } else if (!strcmp(option, "--pset")) {
-        if (!argv[++*at]) wrong("--pset wants a name", NULL);
+        if (!argv[++*at] || !*argv[*at]) wrong("--pset wants a name", NULL);
         free(app->pset);
         app->pset = xstrdup(argv[*at]);
     } else {
@@ -218,4 +219,6 @@ void options_read(int argc, char** argv, struct options* options) {
         if (at < argc && ++at == argc) wrong("no program after ':'", NULL);
     }
     if (options->app_count == 0) wrong("no program", NULL);
+    if (options->input_to == INPUT_TO_RANK && options->input_rank >= processes)
+        wrong("--stdin names a rank that the job does not have", NULL);
 }

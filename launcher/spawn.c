@@ -4,8 +4,8 @@
  * What this owns: nothing; it makes a request of the upcall's apps and sends it to the head, which names the job, has
  * every node register it, starts it and answers. Which thread calls it: up_spawn a thread of the library; the loop
  * handles the reply. What can go wrong: no apps, no program (PMIX_ERR_JOB_NO_EXE_SPECIFIED), hosts that are not there
- * (PMIX_ERR_JOB_ALLOC_FAILED), an attribute that must be honoured and is not offered (PMIX_ERR_NOT_SUPPORTED), and
- * the statuses of head.c and launch.c. */
+ * (PMIX_ERR_JOB_ALLOC_FAILED), an attribute that must be honoured and is not (spawn_directives.h), and the statuses of
+ * starts.c and launch.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,78 +13,13 @@
 #include "hosts.h"
 #include "loop.h"
 #include "node.h"
+#include "spawn_directives.h"
 
 struct request {
     struct buffer body;
     pmix_spawn_cbfunc_t cbfunc;
     void* cbdata;
 };
-
-/* --- environment directives: resolved here into settings, over what the application gets anyway ------------------- */
-
-static const char* current_value(char* const* env, const char* name) {
-    size_t length = strlen(name);
-    const char* value = getenv(name);
-    for (size_t i = 0; env && env[i]; i++) {
-        if (strncmp(env[i], name, length) == 0 && (env[i][length] == '=' || env[i][length] == 0)) {
-            value = env[i][length] ? env[i] + length + 1 : NULL;
-        }
-    }
-    return value;
-}
-
-static void add_setting(char*** env, const char* name, const char* first, char separator, const char* second) {
-    size_t size = strlen(name) + strlen(first) + strlen(second) + 3, count = strings_count(*env);
-    char* setting = xcalloc(size, 1);
-    char between[2] = {second[0] && first[0] ? separator : 0, 0};
-    snprintf(setting, size, "%s=%s%s%s", name, first, between, second);
-    *env = xrealloc(*env, (count + 2) * sizeof **env);
-    (*env)[count] = setting;
-    (*env)[count + 1] = NULL;
-}
-
-static void unset(char*** env, const char* name) {
-    size_t count = strings_count(*env);
-    *env = xrealloc(*env, (count + 2) * sizeof **env);
-    (*env)[count] = xstrdup(name);
-    (*env)[count + 1] = NULL;
-}
-
-/* The value at the front, and nowhere else. */
-static void put_first(char*** env, const pmix_envar_t* envar, const char* old) {
-    struct buffer rest = {0};
-    char separator[2] = {envar->separator, 0};
-    char *copy = xstrdup(old), *left = copy;
-    for (char* part; (part = strtok_r(left, separator, &left));) {
-        if (strcmp(part, envar->value) == 0) continue;
-        if (rest.size > 0) wire_append(&rest, separator, 1);
-        wire_append(&rest, part, strlen(part));
-    }
-    wire_append(&rest, "", 1);
-    add_setting(env, envar->envar, envar->value, envar->separator, (const char*)rest.data);
-    wire_free(&rest);
-    free(copy);
-}
-
-static void apply_directives(char*** env, const pmix_info_t* info, size_t ninfo) {
-    for (size_t i = 0; i < ninfo; i++) {
-        const pmix_value_t* value = &info[i].value;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_UNSET_ENVAR) && value->type == PMIX_STRING && value->data.string)
-            unset(env, value->data.string);
-        if (value->type != PMIX_ENVAR || !value->data.envar.envar || !value->data.envar.value) continue;
-        const pmix_envar_t* envar = &value->data.envar;
-        const char* old = current_value(*env, envar->envar);
-        if (PMIX_CHECK_KEY(&info[i], PMIX_SET_ENVAR) || (PMIX_CHECK_KEY(&info[i], PMIX_ADD_ENVAR) && !old)) {
-            add_setting(env, envar->envar, envar->value, 0, "");
-        } else if (PMIX_CHECK_KEY(&info[i], PMIX_PREPEND_ENVAR)) {
-            add_setting(env, envar->envar, envar->value, envar->separator, old ? old : "");
-        } else if (PMIX_CHECK_KEY(&info[i], PMIX_APPEND_ENVAR)) {
-            add_setting(env, envar->envar, old ? old : "", envar->separator, envar->value);
-        } else if (PMIX_CHECK_KEY(&info[i], PMIX_FIRST_ENVAR)) {
-            put_first(env, envar, old ? old : "");
-        }
-    }
-}
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
@@ -101,6 +36,7 @@ struct spread {
     struct layout layout;
     uint32_t ppr; /* 0: no limit */
     bool known;
+    bool required; /* one of what says it is */
 };
 
 static void read_ppr(const char* text, struct spread* spread) {
@@ -111,7 +47,7 @@ static void read_ppr(const char* text, struct spread* spread) {
 }
 
 static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
-    struct spread spread = {{BY_SLOT, BY_SLOT}, 0, true};
+    struct spread spread = {{BY_SLOT, BY_SLOT}, 0, true, false};
     const char *how = info_string(info, ninfo, PMIX_MAPBY), *ppr = info_string(info, ninfo, PMIX_PPR);
     const char* ranks = info_string(info, ninfo, PMIX_RANKBY);
     if (how && strncmp(how, "ppr:", 4) == 0)
@@ -127,103 +63,12 @@ static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
         spread.layout.ranks = BY_SLOT;
     else if (ranks)
         spread.known = false;
-    return spread;
-}
-
-/* What is honoured here. Some of it needs no code: the nodes have one file system, none of them is the head, and each
- * has as many slots as it is given processes. */
-static bool offered(const pmix_info_t* info) {
-    static const char* const keys[] = {
-        PMIX_WDIR,
-        PMIX_SET_SESSION_CWD,
-        PMIX_PREFIX,
-        PMIX_HOST,
-        PMIX_HOSTFILE,
-        PMIX_ADD_HOST,
-        PMIX_ADD_HOSTFILE,
-        PMIX_MAPBY,
-        PMIX_PPR,
-        PMIX_RANKBY,
-        PMIX_CPU_LIST,
-        PMIX_BINDTO,
-        PMIX_INDEX_ARGV,
-        PMIX_PRELOAD_BIN,
-        PMIX_NO_PROCS_ON_HEAD,
-        PMIX_NO_OVERSUBSCRIBE,
-        PMIX_PSET_NAME,
-        PMIX_JOB_RECOVERABLE,
-        PMIX_ENVARS_HARVESTED,
-        PMIX_SET_ENVAR,
-        PMIX_UNSET_ENVAR,
-        PMIX_ADD_ENVAR,
-        PMIX_PREPEND_ENVAR,
-        PMIX_APPEND_ENVAR,
-        PMIX_FIRST_ENVAR,
-        PMIX_TIMEOUT,
-        PMIX_SPAWN_TIMEOUT,
-        PMIX_JOB_TIMEOUT,
-        PMIX_NOTIFY_JOB_EVENTS,
-        PMIX_NOTIFY_COMPLETION,
-        PMIX_NOTIFY_PROC_TERMINATION,
-        PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
-        PMIX_EVENT_SILENT_TERMINATION,
-        PMIX_LOG_JOB_EVENTS,
-        PMIX_LOG_COMPLETION,
-        PMIX_LOG_PROC_TERMINATION,
-        PMIX_LOG_PROC_ABNORMAL_TERMINATION,
-        PMIX_LOG_STDOUT,
-        PMIX_LOG_STDERR,
-        PMIX_LOG_SYSLOG,
-        PMIX_LOG_TIMESTAMP_OUTPUT,
-        PMIX_LOG_GENERATE_TIMESTAMP,
-        PMIX_FWD_STDIN,
-        PMIX_STDIN_TGT,
-        PMIX_FWD_STDOUT,
-        PMIX_FWD_STDERR,
-        PMIX_FWD_STDDIAG,
-        PMIX_IOF_INHERIT,
-        PMIX_TAG_OUTPUT,
-        PMIX_IOF_TAG_OUTPUT,
-        PMIX_IOF_TAG_FULLNAME_OUTPUT,
-        PMIX_IOF_TAG_DETAILED_OUTPUT,
-        PMIX_IOF_RANK_OUTPUT,
-        PMIX_TIMESTAMP_OUTPUT,
-        PMIX_IOF_TIMESTAMP_OUTPUT,
-        PMIX_IOF_XML_OUTPUT,
-        PMIX_IOF_OUTPUT_RAW,
-        PMIX_MERGE_STDERR_STDOUT,
-        PMIX_IOF_MERGE_STDERR_STDOUT,
-        PMIX_OUTPUT_TO_FILE,
-        PMIX_IOF_OUTPUT_TO_FILE,
-        PMIX_OUTPUT_TO_DIRECTORY,
-        PMIX_IOF_OUTPUT_TO_DIRECTORY,
-        PMIX_IOF_FILE_PATTERN,
-        PMIX_IOF_FILE_ONLY,
-        PMIX_OUTPUT_NOCOPY,
-        PMIX_USERID,
-        PMIX_GRPID,
-        PMIX_SPAWNED,
-        PMIX_PARENT_ID,
-        PMIX_REQUESTOR_IS_CLIENT,
-        PMIX_REQUESTOR_IS_TOOL,
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (PMIX_CHECK_KEY(info, keys[i])) return true;
-    }
-    return false;
-}
-
-static bool demands_more(const pmix_info_t* info, size_t ninfo, bool spread_known) {
     for (size_t i = 0; i < ninfo; i++) {
-        if (!PMIX_INFO_IS_REQUIRED(&info[i])) continue;
         bool spreads = PMIX_CHECK_KEY(&info[i], PMIX_MAPBY) || PMIX_CHECK_KEY(&info[i], PMIX_PPR) ||
                        PMIX_CHECK_KEY(&info[i], PMIX_RANKBY);
-        enum binding binding;
-        bool binds = PMIX_CHECK_KEY(&info[i], PMIX_BINDTO);
-        if (!offered(&info[i]) || (spreads && !spread_known)) return true;
-        if (binds && !binding_read(info_string(&info[i], 1, PMIX_BINDTO), &binding)) return true;
+        spread.required = spread.required || (spreads && PMIX_INFO_IS_REQUIRED(&info[i]));
     }
-    return false;
+    return spread;
 }
 
 static const char* string_of(const pmix_app_t* app, const pmix_info_t* job_info, size_t ninfo, const char* key) {
@@ -272,8 +117,8 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     app.program = program_of(from, string_of(from, job_info, ninfo, PMIX_PREFIX));
     app.argv = copy_strings(has_argv ? from->argv : only_name);
     app.env = copy_strings(from->env);
-    apply_directives(&app.env, job_info, ninfo);
-    apply_directives(&app.env, from->info, from->ninfo);
+    directives_apply(&app.env, job_info, ninfo);
+    directives_apply(&app.env, from->info, from->ninfo);
     pmix_status_t status = hosts_of_app(&app, spread->ppr, from->info, from->ninfo, job_info, ninfo);
     if (status == PMIX_SUCCESS) app_put(body, &app);
     app_destruct(&app);
@@ -338,9 +183,11 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     const struct spread spread = read_spread(job_info, ninfo);
     const pmix_value_t* parent = info_find(job_info, ninfo, PMIX_PARENT_ID);
     int64_t time_limit = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
-    bool refused = demands_more(job_info, ninfo, spread.known);
-    for (size_t i = 0; i < napps; i++) refused = refused || demands_more(apps[i].info, apps[i].ninfo, false);
-    if (refused) return PMIX_ERR_NOT_SUPPORTED;
+    pmix_status_t refused = directives_check(job_info, ninfo, FOR_JOB);
+    if (refused == PMIX_SUCCESS && !spread.known && spread.required) refused = PMIX_ERR_NOT_SUPPORTED;
+    for (size_t i = 0; i < napps && refused == PMIX_SUCCESS; i++)
+        refused = directives_check(apps[i].info, apps[i].ninfo, FOR_APP);
+    if (refused != PMIX_SUCCESS) return refused;
     struct request* request = xcalloc(1, sizeof *request);
     pmix_status_t status = napps > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     if (napps > MAX_APPS_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What pmixrun does with the streams, signals, children and limits that it is started with.
 
-usage: launcher_surroundings.py CASE PMIXRUN
+usage: launcher_surroundings.py CASE PMIXRUN [PROGRAM]
 cases: full_stderr   nobody reads stderr: --timeout ends the job all the same
        full_both     nor the one pipe that stdout and stderr are
        own_children  a shell's children that were there before it became pmixrun by exec are left alone
@@ -10,7 +10,10 @@ cases: full_stderr   nobody reads stderr: --timeout ends the job all the same
        closed        its standard streams are closed
        kill_after    processes that do not end by SIGTERM have the seconds that were granted
        descriptors   a job whose node needs more descriptors than the soft limit, which its processes have as it was
-       many_apps     numbers of processes whose sum no machine could start"""
+       many_apps     numbers of processes whose sum no machine could start
+       passed_on     signals that are the application's own
+       full_disk     what it writes cannot be kept
+       many_logs     a process logs faster than anybody reads"""
 import os
 import resource
 import signal
@@ -95,6 +98,10 @@ def descriptors():
     done = subprocess.run([PMIXRUN, "-n", "150", "sh", "-c", "ulimit -Sn"], stdout=subprocess.PIPE, timeout=240,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
     check(done.returncode == 0 and done.stdout.split() == [b"%d" % soft] * 150, done)
+    few = 24
+    done = subprocess.run([PMIXRUN, "-n", "8", "true"], stderr=subprocess.PIPE, timeout=240,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+    check(done.returncode != 0 and b"Too many open files" in done.stderr, done)
 
 
 def many_apps():
@@ -103,6 +110,45 @@ def many_apps():
         apps += [":", "-n", "1000000", "true"]
     done = subprocess.run([PMIXRUN, *apps[1:]], stderr=subprocess.PIPE, timeout=120)
     check(done.returncode == 2 and b"too many processes" in done.stderr, done)
+
+
+def passed_on():
+    script = "trap 'echo one; exit 0' USR1; trap 'echo two; exit 0' USR2; echo up; while :; do sleep 0.1; done"
+    for number, word in ((signal.SIGUSR1, b"one\n"), (signal.SIGUSR2, b"two\n")):
+        run = subprocess.Popen([PMIXRUN, "-n", "3", "--nodes", "2", "bash", "-c", script], stdout=subprocess.PIPE)
+        for _ in range(3):
+            check(run.stdout.readline() == b"up\n")
+        run.send_signal(number)
+        check(run.stdout.read() == word * 3)
+        check(run.wait(120) == 0, number, run.returncode)
+
+
+def full_disk():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([PMIXRUN, "echo", "lost"], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        check(done.returncode == 1 and b"No space left" in done.stderr, done)
+        done = subprocess.run([PMIXRUN, "sh", "-c", "echo lost >&2"], stderr=full, timeout=120)
+        check(done.returncode == 1, done)
+
+
+def memory_of(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def many_logs():
+    # 100 MB, of which two nodes may have one each on their way.
+    entries, size, bound = 5000, 20000, 32 << 10
+    read, write = os.pipe()
+    run = subprocess.Popen([PMIXRUN, "-n", "1", sys.argv[3], "flood", str(entries), str(size)], stdout=write)
+    os.close(write)
+    time.sleep(3)
+    check(run.poll() is None, "nobody has read it")
+    check(memory_of(run.pid) < bound, memory_of(run.pid))
+    got = 0
+    while chunk := os.read(read, 1 << 16):
+        got += chunk.count(b"x")
+    check(run.wait(120) == 0 and got == entries * size, run.returncode, got)
 
 
 globals()[CASE]()

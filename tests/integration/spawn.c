@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn: what a spawn may ask for, and what becomes of it (run under pmixrun).
- * usage: spawn apps|hosts|spread|required|environment|places|failures|nonblocking
+ * usage: spawn apps|hosts|spread|required|unusable|environment|places|failures|nonblocking
  * The children are this program too, in the cases below `children`: they check what they find and say so with a flag
  * named by their last argument and their rank. */
 
@@ -218,6 +218,23 @@ static void hosts(int argc, char** argv) {
         CHECK_STATUS(spawn(NULL, 0, halves, 2, nspace), PMIX_ERR_OUT_OF_RESOURCE);
         refused_on(PMIX_ADD_HOST, "node4", 1, PMIX_ERR_JOB_ALLOC_FAILED);
         refused_on(PMIX_HOST, "node1:1,node2:2", 4, PMIX_ERR_JOB_INSUFFICIENT_RESOURCES);
+        /* The limits of the job's hosts hold for its applications together, those of a PPR for each. */
+        for (int more = 1; more < 3; more++) {
+            pmix_info_t limits;
+            for (int i = 0; i < 2; i++) app_of(&halves[i], i == 0 ? more : 1, "seen", "limits", NULL);
+            PMIX_INFO_LOAD(&limits, PMIX_HOST, "node2:1,node3:1", PMIX_STRING);
+            CHECK_STATUS(spawn(&limits, 1, halves, 2, nspace),
+                         more == 1 ? PMIX_SUCCESS : PMIX_ERR_JOB_INSUFFICIENT_RESOURCES);
+            if (more > 1) continue;
+            look(nspace, "2,3", "limits");
+            await_children("limits", 2);
+        }
+        for (int i = 0; i < 2; i++) app_of(&halves[i], 3, "seen", "ppr", NULL);
+        pmix_info_t ppr;
+        PMIX_INFO_LOAD(&ppr, PMIX_PPR, "1:node", PMIX_STRING);
+        CHECK_OK(spawn(&ppr, 1, halves, 2, nspace));
+        look(nspace, "1,2,3,1,2,3", "ppr");
+        await_children("ppr", 6);
         /* An application's word is more than the job's. */
         pmix_app_t list[2];
         pmix_info_t info;
@@ -287,6 +304,67 @@ static void required(int argc, char** argv) {
     finish();
 }
 
+/* A directive that must be honoured and cannot be, for its value or for its place, is refused. */
+static void refuse(const pmix_info_t* info, bool of_app, pmix_status_t wanted) {
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    pmix_info_t must;
+    PMIX_INFO_XFER(&must, info);
+    must.flags = PMIX_INFO_REQD;
+    app_of(&app, 1, "child", "never", NULL);
+    if (of_app) {
+        app_infos(&app, 1);
+        PMIX_INFO_XFER(&app.info[0], &must);
+        app.info[0].flags = PMIX_INFO_REQD;
+        PMIX_INFO_DESTRUCT(&must);
+    }
+    pmix_status_t status = spawn(&must, of_app ? 0 : 1, &app, 1, nspace);
+    if (status != wanted) fprintf(stderr, "%s of the %s\n", info->key, of_app ? "application" : "job");
+    CHECK_STATUS(status, wanted);
+}
+
+/* rows: C5 G7 */
+static void unusable(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static const char* const texts[] = {PMIX_WDIR,   PMIX_HOST,     PMIX_HOSTFILE, PMIX_MAPBY, PMIX_PPR,
+                                        PMIX_RANKBY, PMIX_CPU_LIST, PMIX_BINDTO,   PMIX_PREFIX};
+    static const char* const others[] = {PMIX_SET_ENVAR,   PMIX_ADD_ENVAR,         PMIX_PREPEND_ENVAR,
+                                         PMIX_FIRST_ENVAR, PMIX_JOB_TIMEOUT,       PMIX_SPAWN_TIMEOUT,
+                                         PMIX_INDEX_ARGV,  PMIX_NOTIFY_COMPLETION, PMIX_JOB_RECOVERABLE};
+    static const char* const of_jobs[] = {PMIX_JOB_RECOVERABLE, PMIX_NOTIFY_COMPLETION};
+    static const pmix_envar_t nameless = {"", "x", 0}, two_names = {"A=1", "2", 0};
+    const int number = 1;
+    const bool yes = true;
+    pmix_info_t info;
+    start();
+    for (size_t i = 0; me.rank == 0 && i < sizeof texts / sizeof *texts; i++) {
+        PMIX_INFO_LOAD(&info, texts[i], &number, PMIX_INT);
+        refuse(&info, false, PMIX_ERR_BAD_PARAM);
+    }
+    for (size_t i = 0; me.rank == 0 && i < sizeof others / sizeof *others; i++) {
+        PMIX_INFO_LOAD(&info, others[i], "x", PMIX_STRING);
+        refuse(&info, false, PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_DESTRUCT(&info);
+    }
+    for (size_t i = 0; me.rank == 0 && i < sizeof of_jobs / sizeof *of_jobs; i++) {
+        PMIX_INFO_LOAD(&info, of_jobs[i], &yes, PMIX_BOOL);
+        refuse(&info, true, PMIX_ERR_NOT_SUPPORTED);
+    }
+    if (me.rank == 0) {
+        PMIX_INFO_LOAD(&info, PMIX_PSET_NAME, "set", PMIX_STRING);
+        refuse(&info, false, PMIX_ERR_NOT_SUPPORTED);
+        PMIX_INFO_DESTRUCT(&info);
+        PMIX_INFO_LOAD(&info, PMIX_SET_ENVAR, &nameless, PMIX_ENVAR);
+        refuse(&info, true, PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_DESTRUCT(&info);
+        PMIX_INFO_LOAD(&info, PMIX_SET_ENVAR, &two_names, PMIX_ENVAR);
+        refuse(&info, true, PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_DESTRUCT(&info);
+    }
+    fence(false);
+    finish();
+}
+
 static void load_envar(pmix_info_t* info, const char* key, const char* name, const char* value, char separator) {
     pmix_envar_t envar = {(char*)name, (char*)value, separator};
     PMIX_INFO_LOAD(info, key, &envar, PMIX_ENVAR);
@@ -301,7 +379,7 @@ static void environment(int argc, char** argv) {
         pmix_app_t app;
         pmix_info_t info[9];
         app_of(&app, 2, "settings", "SET=two", "ADDED=first", "LATE=kept", "PATHS=/c:/a:/b:/d", "GONE",
-               "FIRST=/z:/x:/y", "NEW=/only", "env", NULL);
+               "FIRST=/z:/x::/y:", "NEW=/only", "env", NULL);
         set_env(&app, "LATE=kept");
         load_envar(&info[0], PMIX_SET_ENVAR, "SET", "one", 0);
         load_envar(&info[1], PMIX_ADD_ENVAR, "ADDED", "first", 0);
@@ -310,7 +388,7 @@ static void environment(int argc, char** argv) {
         load_envar(&info[4], PMIX_APPEND_ENVAR, "PATHS", "/b", ':');
         load_envar(&info[5], PMIX_SET_ENVAR, "GONE", "x", 0);
         PMIX_INFO_LOAD(&info[6], PMIX_UNSET_ENVAR, "GONE", PMIX_STRING);
-        load_envar(&info[7], PMIX_SET_ENVAR, "FIRST", "/x:/z:/y", 0);
+        load_envar(&info[7], PMIX_SET_ENVAR, "FIRST", "/x::/z:/y:", 0);
         PMIX_INFO_CONSTRUCT(&info[8]); /* names nothing */
         PMIX_LOAD_KEY(info[8].key, PMIX_UNSET_ENVAR);
         info[8].value.type = PMIX_STRING;
@@ -394,6 +472,21 @@ static void failures(int argc, char** argv) {
         free(list[1].cmd);
         list[1].cmd = strdup("/no/such/program");
         CHECK_STATUS(spawn(NULL, 0, list, 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
+        /* The name of a set that a failed job was to have is free with the answer. */
+        for (int round = 0; round < 3; round++) {
+            app_of(&list[0], 3, "stays", NULL);
+            app_of(&list[1], 1, "child", "never", NULL);
+            free(list[1].cmd);
+            list[1].cmd = strdup("/no/such/program");
+            app_infos(&list[0], 1);
+            PMIX_INFO_LOAD(&list[0].info[0], PMIX_PSET_NAME, "failed", PMIX_STRING);
+            CHECK_STATUS(spawn(NULL, 0, list, 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
+        }
+        app_of(&list[0], 1, "child", "named.well", NULL);
+        app_infos(&list[0], 1);
+        PMIX_INFO_LOAD(&list[0].info[0], PMIX_PSET_NAME, "failed", PMIX_STRING);
+        CHECK_OK(spawn(NULL, 0, list, 1, nspace));
+        await_children("named.well", 1);
         CHECK_STATUS(PMIx_Spawn(NULL, 0, NULL, 0, NULL), PMIX_ERR_BAD_PARAM);
     }
     fence(false);
@@ -479,6 +572,7 @@ int main(int argc, char** argv) {
         {"hosts", hosts},
         {"spread", spread},
         {"required", required},
+        {"unusable", unusable},
         {"environment", environment},
         {"places", places},
         {"failures", failures},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
- * usage: spawn_ends limits|silent_node|hears|refused|replaced|orphans|terminated|many COUNT KIB
+ * usage: spawn_ends limits|silent_node|hears|aborts|refused|replaced|orphans|terminated|many COUNT KIB
  * The children are this program too. */
 #include <signal.h>
 
@@ -23,6 +23,7 @@ struct heard {
     struct signal_box box;
     pmix_proc_t affected;
     pmix_status_t term_status;
+    int exit_code;
 };
 
 static void hear(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
@@ -36,6 +37,7 @@ static void hear(size_t id, pmix_status_t code, const pmix_proc_t* source, pmix_
     for (size_t i = 0; i < ninfo; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) heard->affected = *info[i].value.data.proc;
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS)) heard->term_status = info[i].value.data.status;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE)) heard->exit_code = info[i].value.data.integer;
     }
     box_signal(&heard->box, code);
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
@@ -137,6 +139,44 @@ static void hears(int argc, char** argv) {
     }
     fence(false);
     CHECK(box_count(&killed.box) == (me.rank == 0 ? 2 : 0) && box_count(&ended.box) == box_count(&killed.box));
+    finish();
+}
+
+/* aborter: one of its ranks aborts the job, by its name or by none */
+static void aborter(int argc, char** argv) {
+    CHECK(argc == 1);
+    pmix_proc_t all;
+    start();
+    fence(false);
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    bool named = strcmp(argv[0], "named") == 0;
+    if (me.rank == 1) PMIx_Abort(6, "the child", named ? &all : NULL, named);
+    for (;;) pause();
+}
+
+/* A spawned job whose failures are no end of anything aborts itself: its parent goes on, and hears how it ended. */
+/* rows: C2 C6 */
+/* proves: PMIx_Spawn PMIX_JOB_RECOVERABLE server */
+static void aborts(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static struct heard ended = {.box = SIGNAL_BOX};
+    start();
+    listen_for(PMIX_EVENT_JOB_END, &ended);
+    for (int round = 1; me.rank == 0 && round <= 2; round++) {
+        pmix_nspace_t nspace;
+        pmix_app_t app;
+        pmix_info_t info[2];
+        bool yes = true;
+        app_of(&app, 3, "aborter", round == 1 ? "unnamed" : "named", NULL);
+        PMIX_INFO_LOAD(&info[0], PMIX_JOB_RECOVERABLE, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_COMPLETION, &yes, PMIX_BOOL);
+        CHECK_OK(spawn(info, 2, &app, 1, nspace));
+        CHECK(box_wait(&ended.box, round, 60));
+        CHECK_STATUS(ended.term_status, PMIX_ERR_JOB_ABORTED);
+        CHECK(ended.exit_code == 6 && strcmp(ended.affected.nspace, nspace) == 0);
+        ended.exit_code = 0;
+    }
+    fence(false);
     finish();
 }
 
@@ -332,6 +372,8 @@ int main(int argc, char** argv) {
         {"child", child},
         {"stays", stays},
         {"dies", dies},
+        {"aborter", aborter},
+        {"aborts", aborts},
         {"heir", heir},
         {"joins", joins},
     };
