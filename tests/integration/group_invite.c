@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group_invite: invitations over real processes: accepted, declined, late, and from an inviter that dies.
- * usage: group_invite invite|invite_itself|invite_far|late|early|unknown|decline|undecided|abort|inviter [taken|late]
- * (the last one with --continuous: rank 0 dies) */
+ * usage: group_invite invite|invite_itself|invite_far|late|early|unknown|uninvited|decline|undecided|abort|inviter
+ * [taken|late] (the last one with --continuous: rank 0 dies) */
 #include "group_check.h"
 
 static void joined(pmix_status_t wanted, size_t members) {
@@ -173,6 +173,33 @@ static void unknown(int argc, char** argv) {
     finish();
 }
 
+/* A join of a process that ends without an invitation ends, whether it ended before or after, and on
+ * whichever node it was; and a rank that the job does not have invites nobody. rows: R13 R15 */
+static void uninvited(int argc, char** argv) {
+    (void)argc, (void)argv;
+    struct signal_box before = SIGNAL_BOX;
+    start();
+    inviter = rank_of_job(0);
+    pmix_proc_t nobody = rank_of_job(job_size);
+    CHECK_STATUS(PMIx_Group_join(name, &nobody, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL), PMIX_ERR_NOT_FOUND);
+    if (me.rank == 1) CHECK_OK(PMIx_Group_join_nb(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, group_done, &before));
+    fence(false);
+    if (me.rank == 0) {
+        usleep(50000); /* what was sent is here, if it is not held up */
+        finish();
+        return;
+    }
+    if (me.rank == 1) {
+        CHECK(box_wait(&before, 1, 60));
+        CHECK_STATUS(before.status, PMIX_GROUP_LEADER_FAILED);
+        raise_flag("gone");
+    }
+    await_flag("gone");
+    CHECK_STATUS(PMIx_Group_join("another", &inviter, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL),
+                 PMIX_GROUP_LEADER_FAILED);
+    finish();
+}
+
 /* All processes that were asked are told that there is no group, and so is the inviter. */
 static struct signal_box over = SIGNAL_BOX;
 static pmix_proc_t ended_by;
@@ -307,8 +334,9 @@ int main(int argc, char** argv) {
         {"invite", invite},         {"invite_itself", invite_itself},
         {"invite_far", invite_far}, {"late", late},
         {"early", early},           {"unknown", unknown},
-        {"decline", decline},       {"undecided", undecided},
-        {"abort", aborted},         {"inviter", inviter_dies},
+        {"uninvited", uninvited},   {"decline", decline},
+        {"undecided", undecided},   {"abort", aborted},
+        {"inviter", inviter_dies},
     };
     RUN_CASE(cases);
     return 0;

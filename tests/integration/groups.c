@@ -2,8 +2,8 @@
 /* groups: construct, destruct, leave, fences and queries over real processes, and members that die.
  * usage: groups
  * construct|endpoints|fence|optional|timeout|leave|spellings|leave_late|disagree|adding|query|arguments|before|in|after|
- * told [survives]|leader
- * (the last five with --continuous: the last rank dies) */
+ * told [survives]|leader|node_lost
+ * (the last six with --continuous: the last rank dies) */
 #include "group_check.h"
 
 /* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
@@ -428,6 +428,26 @@ static void told(int argc, char** argv) {
     survivors_go_on();
 }
 
+/* The node of a member is lost, of which no server is left to report: the destruct does. Run with a process on each of
+ * several nodes at least. rows: R8 R12 */
+static void node_lost(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    listen_to(PMIX_GROUP_MEMBER_FAILED, on_event);
+    pmix_proc_t all = all_of_job();
+    pmix_info_t wanted = flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    CHECK_OK(PMIx_Group_construct(name, &all, 1, &wanted, 1, NULL, NULL));
+    fence(false);
+    if (victim()) {
+        CHECK(kill(getppid(), SIGKILL) == 0);
+        die();
+    }
+    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
+    CHECK(box_wait(&seen, 1, 60));
+    CHECK(seen.status == PMIX_GROUP_MEMBER_FAILED);
+    survivors_go_on();
+}
+
 /* The leader has called when it dies: all are told, and the group forms as if it had died later. rows: R9 */
 static void leader_dies(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -452,23 +472,11 @@ static void leader_dies(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"construct", construct},
-        {"endpoints", endpoints},
-        {"fence", fences},
-        {"optional", optional},
-        {"timeout", with_timeout},
-        {"leave", leave},
-        {"spellings", spellings},
-        {"leave_late", leave_late},
-        {"disagree", disagree},
-        {"adding", adding},
-        {"query", query},
-        {"arguments", arguments},
-        {"leader", leader_dies},
-        {"before", before},
-        {"in", in},
-        {"after", after},
-        {"told", told},
+        {"construct", construct},  {"endpoints", endpoints}, {"fence", fences},        {"optional", optional},
+        {"timeout", with_timeout}, {"leave", leave},         {"spellings", spellings}, {"leave_late", leave_late},
+        {"disagree", disagree},    {"adding", adding},       {"query", query},         {"arguments", arguments},
+        {"leader", leader_dies},   {"node_lost", node_lost}, {"before", before},       {"in", in},
+        {"after", after},          {"told", told},
     };
     RUN_CASE(cases);
     return 0;

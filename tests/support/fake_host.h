@@ -67,7 +67,7 @@ class FakeHost {
     std::string spawned = "child.1";
     std::map<std::string, std::function<void()>>
         inside;  // what the host does while it is in an upcall, before it answers
-    std::function<void(const Seen&, common::InfoList&)> group_results;  // of a construct; default: nothing
+    std::function<void(const Seen&, common::InfoList&)> group_results;  // default: nothing
     std::vector<Seen> seen;
     int released = 0;  // blobs given back by the library
 
@@ -288,7 +288,7 @@ class FakeHost {
         s.message = name;
         FakeHost* host = current();
         auto results = std::make_shared<common::InfoList>();
-        if (host->group_results && what == PMIX_GROUP_CONSTRUCT) host->group_results(s, *results);
+        if (host->group_results && what != PMIX_GROUP_CANCEL) host->group_results(s, *results);
         host->seen.push_back(std::move(s));
         return host->answer("group", [cb, cbdata, results](pmix_status_t status) {
             cb(status, results->c_array(), results->size(), cbdata, nullptr, nullptr);

@@ -70,13 +70,56 @@ void append_limited(InfoList& out, const InfoList& infos, Deadline limit) {
 
 }  // namespace
 
-void GroupInvites::announce(pmix_status_t code, const std::string& name, const ProcList& targets, InfoList infos) {
+namespace {
+
+struct OnItsWay {
+    std::weak_ptr<char> alive;
+    std::function<void(pmix_status_t)> done;
+};
+
+void taken(pmix_status_t status, void* cbdata) {
+    const std::unique_ptr<OnItsWay> event(static_cast<OnItsWay*>(cbdata));
+    if (event != nullptr && !event->alive.expired()) event->done(status);
+}
+
+}  // namespace
+
+void GroupInvites::announce(pmix_status_t code, const std::string& name, const ProcList& targets, InfoList infos,
+                            Taken done) {
     if (targets.empty()) return;
     infos.append_string(PMIX_GROUP_ID, name);
     common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
     infos.append_flag(PMIX_EVENT_NON_DEFAULT, true);
-    session_.events().notify(
-        code, nullptr, PMIX_RANGE_CUSTOM, infos.c_array(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+    std::unique_ptr<OnItsWay> event;
+    if (done) event = std::make_unique<OnItsWay>(OnItsWay{alive_, std::move(done)});
+    const pmix_status_t rc =
+        session_.events().notify(code, nullptr, PMIX_RANGE_CUSTOM, infos.c_array(), infos.size(), &taken, event.get());
+    if (rc == PMIX_SUCCESS) {
+        (void)event.release();
+    } else if (event != nullptr) {
+        session_.loop().post([rc, event = std::shared_ptr<OnItsWay>(std::move(event))] {
+            if (!event->alive.expired()) event->done(rc);
+        });
+    }
+}
+
+// A server of OpenPMIx refuses an event that its host cannot carry, though it has told the processes of its own node.
+GroupInvites::Taken GroupInvites::or_give_up_invite(uint64_t invite) {
+    if (session_.server_has_more()) return {};
+    return [this, invite](pmix_status_t status) {
+        if (status == PMIX_SUCCESS) return;
+        const auto at = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.id == invite; });
+        if (at != invites_.end() && !at->forming) give_up(*at, status);
+    };
+}
+
+GroupInvites::Taken GroupInvites::or_finish_join(uint64_t join) {
+    if (session_.server_has_more()) return {};
+    return [this, join](pmix_status_t status) {
+        if (status == PMIX_SUCCESS) return;
+        const auto at = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.id == join; });
+        if (at != joins_.end() && !at->forming) finish(*at, status, {});
+    };
 }
 
 GroupInvites::Invite* GroupInvites::find_invite(const std::string& name) noexcept {
@@ -174,7 +217,7 @@ void GroupInvites::watch_limit(Invite& invite) {
 void GroupInvites::ask(Invite& invite, const ProcList& targets) {
     InfoList infos = for_all(invite.infos);
     common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, invite.members);
-    announce(PMIX_GROUP_INVITED, invite.name, targets, std::move(infos));
+    announce(PMIX_GROUP_INVITED, invite.name, targets, std::move(infos), or_give_up_invite(invite.id));
 }
 
 void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId& sender, const GroupVerdict& verdict) {
@@ -298,8 +341,12 @@ void GroupInvites::start_join(Join&& given, bool accept) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
     if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
     if (!accept) {
-        announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
-        return given.done(PMIX_SUCCESS, {});
+        if (session_.server_has_more()) {
+            announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
+            return given.done(PMIX_SUCCESS, {});
+        }
+        return announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader}, {},
+                        [done = std::move(given.done)](pmix_status_t status) { done(status, {}); });
     }
     if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     try {
@@ -331,7 +378,7 @@ void GroupInvites::send_acceptance(Join& j) {
         j.leader = i.successor;
         break;
     }
-    announce(PMIX_GROUP_INVITE_ACCEPTED, j.name, {j.leader});
+    announce(PMIX_GROUP_INVITE_ACCEPTED, j.name, {j.leader}, {}, or_finish_join(j.id));
 }
 
 void GroupInvites::orphaned(Join& join) {
@@ -355,7 +402,7 @@ void GroupInvites::join_heard(Join& join, pmix_status_t code, const ProcId& sour
     if (code == PMIX_GROUP_LEADER_SELECTED && !(source == session_.self())) {
         join.leader = source;
         if (join.orphan != 0) session_.loop().cancel(std::exchange(join.orphan, 0));
-        announce(PMIX_GROUP_INVITE_ACCEPTED, join.name, {join.leader});
+        announce(PMIX_GROUP_INVITE_ACCEPTED, join.name, {join.leader}, {}, or_finish_join(join.id));
         return;
     }
     if (code != PMIX_GROUP_LEADER_FAILED) return;
@@ -375,6 +422,9 @@ void GroupInvites::leader_failed(Join& join, bool abort, bool lead) {
             if (i.name == join.name) announce(PMIX_GROUP_CONSTRUCT_ABORT, join.name, i.invited);
         return finish(join, PMIX_GROUP_CONSTRUCT_ABORT, {});
     }
+    // It has invited nobody that we know of: who should follow it?
+    const auto is_of_it = [&](const Invitation& i) { return i.name == join.name && i.leader == join.leader; };
+    if (std::none_of(received_.begin(), received_.end(), is_of_it)) return finish(join, PMIX_GROUP_LEADER_FAILED, {});
     or_end_join(join.id, [&] { lead ? take_over(join) : orphaned(join); });
 }
 
@@ -480,7 +530,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         // One that waits for it had accepted before there was anything to accept.
         const Join* const join = find_join(name);
         if (!replayed && join != nullptr && join->leader == source && !join->forming && join->orphan == 0)
-            announce(PMIX_GROUP_INVITE_ACCEPTED, name, {source});
+            announce(PMIX_GROUP_INVITE_ACCEPTED, name, {source}, {}, or_finish_join(join->id));
         return;
     }
     for (Invitation& i : received_) {

@@ -105,8 +105,13 @@ class GroupInvites {
     void orphaned(Join& join);
     void leader_failed(Join& join, bool abort, bool lead);
     void finish(Join& join, pmix_status_t status, common::InfoList&& results);
+    // done: the status with which the server has taken the event, on the loop, not before this returns.
+    using Taken = std::function<void(pmix_status_t status)>;
     void announce(pmix_status_t code, const std::string& name, const common::ProcList& targets,
-                  common::InfoList infos = {});
+                  common::InfoList infos = {}, Taken done = {});
+    // The other side waits for the event: without it the call would.
+    Taken or_give_up_invite(uint64_t invite);
+    Taken or_finish_join(uint64_t join);
 
     Session& session_;
     GroupEvents& groups_;
@@ -117,6 +122,7 @@ class GroupInvites {
     std::deque<std::string> ended_;  // invitations of this process that are over, by name
     uint64_t next_ = 1;              // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
+    const std::shared_ptr<char> alive_ = std::make_shared<char>();  // for events on their way
 };
 
 }  // namespace pmix::client

@@ -178,6 +178,7 @@ pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* 
     if (!p) return p.status();
     auto list = checked_leader(leader, opt);
     if (!list) return list.status();
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
     return waited(session, results, nresults, [&](GroupDone done) {
         return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
                           std::move(done));
@@ -190,6 +191,7 @@ pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_
     if (!p) return p.status();
     auto list = checked_leader(leader, opt);
     if (!list) return list.status();
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
     return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
                       calling_back(callback, cbdata));
 }

@@ -150,7 +150,7 @@ void Groups::bootstrapped(const StarterKey& key, uint64_t id, HostAnswer& answer
     op.by_nspace = by_nspace_.add(op.signature, op.id);
     op.named_order = op.section.order = common::ProcOrder(members);  // places for their data
     take_endpoint_data(op, answer.infos);
-    form(op, answer.infos);
+    form(op, answer.infos, false);
 }
 
 // Into another map. What is behind it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct and destruct of groups: what makes a round complete, what the host is given, and what the callers are
-// answered.
+// Construct and destruct of groups: what makes a round complete, what the host is given, and what is left of one that
+// has ended.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -32,24 +32,6 @@ constexpr int64_t kOptionalWaitMs = 3000;
 
 // While a group forms, its members are a list, an array for the host, and places in the registry.
 constexpr size_t kMemoryOfMember = 2 * sizeof(ProcId) + sizeof(pmix_proc_t) + sizeof(Group::Member);
-
-// To look up many in a long list.
-class Among {
-  public:
-    explicit Among(const ProcList& list) : set_(list) {}
-    bool has(const ProcId& proc) const { return set_.has(proc); }
-
-  private:
-    const Signature set_;
-};
-
-pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& infos) {
-    pmix_data_array_t array{};
-    array.type = PMIX_INFO;
-    array.size = infos.size();
-    array.array = const_cast<pmix_info_t*>(infos.c_array());
-    return to.append(key, &array, PMIX_DATA_ARRAY);
-}
 
 // The process that has invited these, if it is none of them.
 std::optional<ProcId> inviter_in(const common::Infos& directives, const Signature& members) {
@@ -317,16 +299,6 @@ void Groups::announce_failure(pmix_status_t code, const std::string& name, const
     announce(code, proc, targets, std::move(infos), told);
 }
 
-// Members whose end no server has reported, because their node had no other member: each node notifies its own members.
-void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const ProcList& members) {
-    if (op.optional || !op.forgives()) return;
-    ProcList targets = op.section.leads ? ProcList{op.section.requester} : members;
-    targets = here(targets);
-    const Among present(members), told(op.section.failed);
-    for (const ProcId& p : asked)
-        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
-}
-
 void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply) {
     Operation* op = forming(request.name, peer.id());
     auto member = registry_.member(peer.id());
@@ -433,7 +405,7 @@ void Groups::launch(RoundId id, Round& round) {
         if (op.local_status != PMIX_SUCCESS || !constructs) return finish(id, op.local_status);
         InfoList results;
         if (op.assign) need(results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE));
-        return form(op, results);
+        return form(op, results, false);
     }
     if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
     if (constructs && op.local_status != PMIX_SUCCESS && host.cancels_groups()) {
@@ -493,136 +465,6 @@ InfoList Groups::for_host(Operation& op) {
     need(out.append_flag(PMIX_SORTED_PROC_ARRAY, true));
     need(out.append_number<pmix_status_t>(PMIX_LOCAL_COLLECTIVE_STATUS, op.local_status, PMIX_STATUS));
     return out;
-}
-
-void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
-    const pmix_info_t* info = infos.find(PMIX_GROUP_ENDPT_DATA);
-    if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
-    const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
-    for (common::Bytes rest = all; !rest.empty();) {
-        auto section = read_section(rest);
-        if (!section.ok()) break;
-        rest = rest.subspan(section->size);
-        if (!section->group || section->nspace != op.name) continue;
-        auto decoded = decode_group_section(section->payload);
-        if (decoded.ok()) merge_group_section(op.section, std::move(decoded).value());
-    }
-    // Members may be of jobs that are not registered here: their data is kept too.
-    for (const std::string& nspace : op.section.order.nspaces()) registry_.obtain_remote(nspace);
-    get_.ingest(all);
-    // Where the user of a job is unknown, the users of the group's callers may read its data.
-    for (const std::string& name : op.section.order.nspaces()) {
-        Nspace* nspace = registry_.find(name);
-        for (const Reply& reply : op.replies) {
-            const auto peer = reply.peer();
-            if (nspace != nullptr && !nspace->owner && peer != nullptr) nspace->readers.insert(peer->credentials().uid);
-        }
-    }
-    get_.received();
-}
-
-void Groups::host_answered(RoundId id, HostAnswer& answer) {
-    Operation* op = find(id);
-    if (op == nullptr) return;  // it has ended before this answer
-    const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && op->forgives();
-    pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
-    if (status == PMIX_SUCCESS) status = op->local_status;
-    if (status != PMIX_SUCCESS || op->call != GroupCall::construct) return finish(id, status);
-    take_endpoint_data(*op, answer.infos);
-    form(*op, answer.infos);
-}
-
-// The group has formed: its members, their order, and the results.
-void Groups::form(Operation& op, const InfoList& from_host) {
-    const RoundId id = op.id;
-    size_t number = 0;
-    const bool numbered = from_host.find(PMIX_GROUP_CONTEXT_ID) != nullptr;
-    if (numbered && InfoView(from_host).get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS)
-        return finish(id, PMIX_ERR_BAD_PARAM);
-    if (op.assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // the host assigns no context ids
-
-    const ProcList asked = expand(op.named_order.empty() ? op.section.order : op.named_order);
-    ProcList hosts;
-    if (const pmix_info_t* said = from_host.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, hosts);
-    hosts = expand(hosts);
-    const Among failed(op.section.failed), named(hosts);
-    ProcList members;
-    members.reserve(asked.size());
-    for (const ProcId& p : asked)
-        if (!failed.has(p) && (hosts.empty() || named.has(p))) members.push_back(p);
-    const bool whole = members.size() == asked.size();
-    if (!whole) {
-        // Where there is no memory for it, it is left out: the group forms on the other nodes, and so here.
-        try {
-            tell_of_missing(op, asked, members);
-        } catch (const std::bad_alloc&) {
-            scheduler_.step_lost();
-        }
-    }
-    if (!hosts.empty()) {
-        const Among known(asked);
-        for (const ProcId& p : hosts)
-            if (!known.has(p) && op.inviter != p) members.push_back(p);
-    }
-
-    Group group;
-    group.name = op.name;
-    for (const ProcId& p : members) group.members.push_back({p, false});
-    if (numbered) group.context_id = number;
-    group.notify = op.notify;
-    group.hosted = op.hosted;
-    group.here = here(members);
-    if (!group.charge.set(op.account, group.memory())) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);
-    group.hidden = registry_.find(group.name) != nullptr;  // registered while the group formed
-    // With the inviter alone, which is no member, no local process would ever destruct the group.
-    const bool none_here = op.inviter && group.here.empty();
-    const uint64_t number_of_group = none_here ? 0 : registry_.groups().add(std::move(group)).number;
-    try {
-        tell_formed(op, members, whole, number_of_group, numbered ? std::optional<size_t>(number) : std::nullopt);
-    } catch (const std::bad_alloc&) {
-        // The callers that have not been answered yet get an error.
-        if (find(id) != nullptr) registry_.groups().erase(number_of_group);
-        throw;
-    }
-}
-
-// Answers the callers of the construct. `number`: its context id, if it has one.
-void Groups::tell_formed(Operation& op, const ProcList& members, bool whole, uint64_t number_of_group,
-                         std::optional<size_t> number) {
-    const std::string name = op.name;
-    invitations_.over(name, members);
-    InfoList results;
-    // The number first: programs read it from the first result without looking at the key.
-    pmix_status_t rc = number ? results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE) : PMIX_SUCCESS;
-    if (rc == PMIX_SUCCESS) rc = results.append_string(PMIX_GROUP_ID, name);
-    if (rc == PMIX_SUCCESS) rc = common::append_proc_array(results, PMIX_GROUP_MEMBERSHIP, members);
-    InfoList shared;
-    const Among in_group(op.section.shared.empty() ? ProcList() : members);
-    for (const GroupSection::Shared& s : op.section.shared) {
-        if (!in_group.has(s.proc)) continue;
-        InfoList one;
-        pmix_proc_t proc = s.proc.to_c();
-        if (rc == PMIX_SUCCESS) rc = one.append(PMIX_PROCID, &proc, PMIX_PROC);
-        if (rc == PMIX_SUCCESS) rc = one.append_all(s.infos.c_array(), s.infos.size());
-        if (rc == PMIX_SUCCESS) rc = append_array(shared, PMIX_GROUP_INFO, one);
-    }
-    if (rc == PMIX_SUCCESS && !shared.empty()) rc = append_array(results, PMIX_GROUP_INFO_ARRAY, shared);
-    if (rc != PMIX_SUCCESS) {
-        registry_.groups().erase(number_of_group);
-        return finish(op.id, rc);
-    }
-    const ProcList local = here(members);
-    const ProcId source = members.empty() ? ProcId() : members.front();
-    // Sorted by namespace, as add_segments() expects; jobs that only the host named included.
-    op.members = Signature(members);
-    op.results = std::move(results);
-    op.formed = true;
-    finish(op.id, whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS);
-    if (!number) return;
-    InfoList infos;
-    need(infos.append_string(PMIX_GROUP_ID, name));
-    need(infos.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, *number, PMIX_SIZE));
-    announce(PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, local, std::move(infos));
 }
 
 void Groups::ended(RoundId, Round& round, pmix_status_t status) {

@@ -132,7 +132,7 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
     if (code == PMIX_GROUP_CONSTRUCT_ABORT && common::is_abort_of(source, view)) {
         // Others may have invited the same processes to a group of that name.
         std::erase_if(open_, [&](const Invitation& i) { return i.group == name && i.leader == source; });
-        return;
+        return early_.over(name, source, targets);
     }
     if (code == PMIX_GROUP_CONSTRUCT_ABORT || code == PMIX_GROUP_CONSTRUCT_COMPLETE) {
         targets.push_back(source);
@@ -142,8 +142,11 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         // Clients of OpenPMIx name whole jobs, and the inviter with the others.
         targets = groups_.expand(targets);
         std::erase(targets, source);
+        early_.over(name, source, targets);
         invited(name, source, targets);
     } else {
+        if (code == PMIX_GROUP_INVITE_DECLINED) early_.declined(name, source);
+        bool known = code != PMIX_GROUP_INVITE_ACCEPTED;
         for (Invitation& i : open_) {
             const auto at = i.group == name ? i.invited.find(source) : i.invited.end();
             if (at == i.invited.end()) continue;
@@ -151,6 +154,7 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
             if (code == PMIX_GROUP_INVITE_DECLINED) {
                 who.answer = Answer::declined;
             } else if (code == PMIX_GROUP_INVITE_ACCEPTED && contains(targets, i.leader)) {
+                known = true;
                 if (i.leader_gone) {
                     who.leader_due = i.due = true;  // it waits for somebody who has gone
                 } else if (who.answer != Answer::declined) {
@@ -166,13 +170,22 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
                 }
             }
         }
+        for (const ProcId& leader : targets)
+            if (!known) early_.accepted(name, leader, source);
     }
     // The event is one that goes on in any case; what follows from it may have to wait for memory.
     try {
-        tell_due();
+        run_all([&] { tell_due(); }, [&] { early_.tell(); });
     } catch (const std::bad_alloc&) {
         scheduler_.step_lost();
     }
+}
+
+void GroupInvitations::answered(std::string_view group, const ProcId& leader, const InfoList& infos) {
+    ProcList targets;
+    if (const pmix_info_t* custom = infos.find(PMIX_EVENT_CUSTOM_RANGE))
+        common::read_proc_array(custom->value, targets);
+    early_.over(group, leader, targets);
 }
 
 bool GroupInvitations::have_accepted(const ProcId& leader, std::string_view group,
@@ -200,7 +213,7 @@ void GroupInvitations::gone(const ProcId& proc) {
         if (const auto at = i.invited.find(proc); at != i.invited.end()) note_end(i, at->second);
         if (i.leader == proc) note_end_of_leader(i);
     }
-    tell_due();
+    run_all([&] { tell_due(); }, [&] { early_.gone(proc); });
 }
 
 // The end of a process may not have been noted either.
@@ -210,7 +223,7 @@ void GroupInvitations::recover() {
             if (!who.gone && has_gone(proc)) note_end(i, who);
         if (has_gone(i.leader)) note_end_of_leader(i);
     }
-    tell_due();
+    run_all([&] { tell_due(); }, [&] { early_.recover(); });
 }
 
 void GroupInvitations::report(ReportRows& rows) const {

@@ -20,6 +20,7 @@
 #include "common/protocol/messages.h"
 #include "server/base/report_rows.h"
 #include "server/base/scheduler.h"
+#include "server/collectives/early_acceptances.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -32,9 +33,11 @@ class GroupInvitations {
     static constexpr size_t kMaxOpenOfUser = 1024;
 
     GroupInvitations(Scheduler& scheduler, Registry& registry, Budget& budget, Groups& groups)
-        : scheduler_(scheduler), registry_(registry), budget_(budget), groups_(groups) {}
+        : scheduler_(scheduler), registry_(registry), budget_(budget), groups_(groups), early_(registry, groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
+    // The inviter has answered the acceptance of an invitation that is over.
+    void answered(std::string_view group, const common::ProcId& leader, const common::InfoList& infos);
     // Of an open invitation: each of these is the inviter, or has accepted.
     bool have_accepted(const common::ProcId& leader, std::string_view group,
                        const common::ProcList& procs) const noexcept;
@@ -87,6 +90,7 @@ class GroupInvitations {
     Budget& budget_;
     Groups& groups_;
     Open open_;  // oldest first
+    EarlyAcceptances early_;
     bool telling_ = false;
 };
 

@@ -141,12 +141,14 @@ bool Groups::has_part(const ProcId& proc, std::string_view name) {
 
 void Groups::event_notified(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
     if (!common::is_group_event(code)) return;
-    // To one process, about what is over: its sender may be forming another group of the name.
-    if (common::answers_acceptance(code, infos)) return;
     std::string_view name;
     if (InfoView(infos).get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS || name.empty()) return;
-    // An invitation begins a new group, so its source need not have a part in one.
-    if (!from_host && code != PMIX_GROUP_INVITED && !has_part(source, name)) return;
+    // To one process, about what is over: its sender may be forming another group of the name.
+    if (common::answers_acceptance(code, infos)) return invitations_.answered(name, source, infos);
+    // An invitation begins a new group, so its source need not have a part in one; nor need those that answer before.
+    const bool begins =
+        code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED || code == PMIX_GROUP_INVITE_DECLINED;
+    if (!from_host && !begins && !has_part(source, name)) return;
     if (code == PMIX_GROUP_CONSTRUCT_COMPLETE) announced(source, std::string(name), infos);
     invitations_.heard(code, source, infos);
     if (code == PMIX_GROUP_CONSTRUCT_ABORT) {

@@ -159,7 +159,8 @@ class Groups final : public CollectiveEngine {
     common::InfoList for_host(Operation& op);
     void host_answered(RoundId id, HostAnswer& answer);
     void take_endpoint_data(Operation& op, const common::InfoList& infos);
-    void form(Operation& op, const common::InfoList& from_host);
+    // partly: the host has formed it without some of those that were named.
+    void form(Operation& op, const common::InfoList& from_host, bool partly);
     void tell_formed(Operation& op, const common::ProcList& members, bool whole, uint64_t number_of_group,
                      std::optional<size_t> number);
     void failed(Operation& op, const common::ProcId& proc);

@@ -387,8 +387,12 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires.
-    const bool lost = hand_up && !host_.has_notify() && (peer.strict() || !somebody_is_told(*event, peer));
+    // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires. Those of
+    // a group to some processes have to reach each of them: their sender waits for its answer.
+    const bool all_count = peer.strict() || (range == PMIX_RANGE_CUSTOM && common::is_group_event(request.status) &&
+                                             !std::all_of(event->targets.begin(), event->targets.end(),
+                                                          [&](const ProcId& target) { return within_node(target); }));
+    const bool lost = hand_up && !host_.has_notify() && (all_count || !somebody_is_told(*event, peer));
     observers_.notify(&LifecycleObserver::event_notified, request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());

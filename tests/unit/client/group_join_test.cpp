@@ -20,6 +20,50 @@ TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
     EXPECT_EQ(1, times_selected());
 }
 
+// Without its event a call would wait for ever. rows: R13 R15
+TEST_F(GroupInviteTest, AnEventThatIsRefusedEndsItsCall) {
+    session->on_loop_and_wait([&] {
+        channel->on_send = [this](const Frame& f) {
+            if (f.header.kind != common::FrameKind::request || is(f, Command::group)) return;
+            const bool event = is(f, Command::notify_event);
+            channel->answer(f, event ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS, common::Nothing{});
+        };
+    });
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended joined, declined, invited;
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    ASSERT_EQ(PMIX_SUCCESS,
+              group_join_nb(*session, "h", &far, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &declined));
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Ended::back, &invited));
+    settle();
+    for (const Ended* ended : {&joined, &declined, &invited}) {
+        EXPECT_EQ(1, ended->times);
+        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ended->status);
+    }
+    // A server of OpenPMIx says so of what it has delivered.
+    session->set_server_has_more();
+    Ended waits;
+    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &waits));
+    settle();
+    EXPECT_EQ(0, waits.times);
+    end_all();
+}
+
+// Nobody was invited, so nobody can follow the inviter. rows: R13 R15
+TEST_F(GroupInviteTest, AnInviterThatEndsWithoutAnInvitationEndsTheJoin) {
+    pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
+    ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, &leads, nullptr, nullptr), 0);
+    Ended ended;
+    join(ended);
+    InfoList failed;
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
+    event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
+    EXPECT_EQ(1, ended.times);
+    EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, ended.status);
+    EXPECT_EQ(0, times_selected());
+}
+
 // When a join begins to listen, the server replays earlier events, and these may be received before the join itself is
 // on the loop: a member that chose to lead when the inviter ended leads all the same.
 TEST_F(GroupInviteTest, AReplayTakesNothingBack) {

@@ -381,8 +381,15 @@ TEST_F(OpenPmixNewestTest, Invitation_IsChargedToTheUser_UntilItIsOver) {
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
     const uint64_t before = held_by_server(of(0));
     ASSERT_NE(0u, before);
+    // All of this node: without the host's help the others would not be reached.
+    const uint32_t size = 1000;
+    InfoList about;
+    about.append_number<uint32_t>(PMIX_JOB_SIZE, size, PMIX_UINT32);
+    pmix_nspace_t wide;
+    PMIx_Load_nspace(wide, "wide");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(wide, size, about.c_array(), about.size(), nullptr, nullptr));
     ProcList many;
-    for (uint32_t rank = 0; rank < 1000; ++rank) many.emplace_back("job", rank);
+    for (uint32_t rank = 0; rank < size; ++rank) many.emplace_back("wide", rank);
     auto invitation = invitation_of(many);
     invitation.timeout.value = 1;
     ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));

@@ -133,6 +133,22 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
     ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(listen));
     EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2))) << "not for itself";
+    // An invitation waits for the answer of each that it is for, so all must get it.
+    const auto invitation = [](const common::ProcList& targets) {
+        InfoList custom;
+        common::append_proc_array(custom, PMIX_EVENT_CUSTOM_RANGE, targets);
+        return custom;
+    };
+    const auto invite = [&](const common::ProcList& targets) {
+        common::NotifyEventRequest request;
+        request.status = PMIX_GROUP_INVITED;
+        request.source = {"wide", 0};
+        request.range = PMIX_RANGE_CUSTOM;
+        request.infos = invitation(targets);
+        return a.ask<Command::notify_event>(request);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, invite({{"here", 0}, {"here", 1}}));
+    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, invite({{"here", 0}, {"wide", 2}}));
     // A job of this node alone.
     FakeClient b(server, {"here", 0});
     ASSERT_EQ(PMIX_SUCCESS, b.hello());

@@ -146,6 +146,59 @@ TEST(ServerGroupFailuresTest, ALeaderThatEndsIsReplacedByTheFirstWhoWantsToLead)
     EXPECT_EQ(db.members, done_of(s[3], d).members);
 }
 
+// A host that says that some are missing has formed the group, whatever the callers have asked for; a job that is named
+// as a whole and of which nothing is known is missing too. rows: R8 R12
+TEST(ServerGroupFailuresTest, AHostThatFormsTheGroupInPart_IsTheAnswer) {
+    Setting s(2, 2);
+    listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+    s.host.statuses["group"] = PMIX_ERR_PARTIAL_SUCCESS;
+    const uint32_t a = construct(s[0]), b = construct(s[1]);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[0], a).status);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done_of(s[1], b).status);
+    const uint32_t c = destruct(s[0]), d = destruct(s[1]);
+    s.host.statuses["group"] = PMIX_SUCCESS;
+    EXPECT_NE(PMIX_ERR_NOT_FOUND, done_of(s[0], c).status) << "it is there";
+    done_of(s[1], d);
+    EXPECT_FALSE(s[0].take_event()) << "nobody has asked for it";
+
+    s.host.statuses["group"] = PMIX_ERR_PARTIAL_SUCCESS;
+    const ProcList named = {kAll, {"ended", PMIX_RANK_WILDCARD}};
+    const uint32_t e = construct(s[0], named, flag(PMIX_GROUP_NOTIFY_TERMINATION), "other");
+    const uint32_t f = construct(s[1], named, flag(PMIX_GROUP_NOTIFY_TERMINATION), "other");
+    const Done done = done_of(s[0], e);
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, done.status);
+    EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), done.members);
+    done_of(s[1], f);
+    s.server->settle();
+    auto event = s[0].take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(ProcId("ended", PMIX_RANK_WILDCARD), event->source);
+    EXPECT_FALSE(s[0].take_event());
+}
+
+// The end of a member with its node is reported by no server: the destruct does it. rows: R8 R12
+TEST(ServerGroupFailuresTest, ADestructWithoutSomeMembers_ReportsTheirEnd) {
+    Setting s(2, 2);
+    listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
+    const uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    const uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+    s.host.statuses["group"] = PMIX_ERR_PARTIAL_SUCCESS;
+    s.host.group_results = [](const Seen&, InfoList& out) {
+        common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, {{"job", 0}, {"job", 1}, {"job", 3}});
+    };
+    const uint32_t c = destruct(s[0]), d = destruct(s[1]);
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], c).status) << "the event is in the place of an error";
+    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
+    s.server->settle();
+    auto event = s[0].take_event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, event->status);
+    EXPECT_EQ(ProcId("job", 2), event->source);
+    EXPECT_FALSE(s[0].take_event());
+}
+
 // rows: R10 R11
 // proves: PMIx_Group_construct PMIX_GROUP_OPTIONAL PMIX_TIMEOUT server
 TEST(ServerGroupFailuresTest, OptionalMembersAndTimeouts) {
@@ -521,6 +574,69 @@ TEST(ServerGroupFailuresTest, Invitation_WhileItIsOpen_IsReported) {
     EXPECT_TRUE(rows()[0].at_host) << "for the other node";
     event(PMIX_GROUP_CONSTRUCT_COMPLETE, far, {{"job", 1}});
     EXPECT_TRUE(rows().empty());
+}
+
+// A process that waits for an invitation is notified that there will be none: its inviter ends, has ended, or is no
+// process. Not any more once it is invited, has declined, or has been answered. rows: R13 R15
+TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_InviterEnds_IsTold) {
+    Setting s;
+    for (int i = 1; i < 3; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED});
+    const auto event = [&](pmix_status_t code, const std::string& group, const ProcId& source, const ProcList& targets,
+                           bool answers = false) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, group);
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, targets);
+        if (answers) infos.append_flag(common::kAnswersAcceptance, true);
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(code, source, infos, source.nspace != "job");
+            return 0;
+        });
+        s.server->settle();
+    };
+    const ProcId inviter{"job", 0};
+    for (const std::string& group : {kName, std::string("invited"), std::string("declined"), std::string("answered")})
+        event(PMIX_GROUP_INVITE_ACCEPTED, group, {"job", 1}, {inviter});
+    event(PMIX_GROUP_INVITE_ACCEPTED, kName, {"far", 3}, {inviter});
+    event(PMIX_GROUP_INVITED, "invited", inviter, {{"job", 1}});
+    event(PMIX_GROUP_CONSTRUCT_COMPLETE, "invited", inviter, {{"job", 1}});
+    event(PMIX_GROUP_INVITE_DECLINED, "declined", {"job", 1}, {inviter});
+    event(PMIX_GROUP_CONSTRUCT_ABORT, "answered", inviter, {{"job", 1}}, true);
+    EXPECT_FALSE(s[1].take_event());
+    s.kill(0);
+    expect_event(s[1], PMIX_GROUP_LEADER_FAILED, inviter);
+    EXPECT_FALSE(s[1].take_event());
+    EXPECT_FALSE(s[2].take_event());
+    event(PMIX_GROUP_INVITE_ACCEPTED, kName, {"job", 2}, {inviter});
+    expect_event(s[2], PMIX_GROUP_LEADER_FAILED, inviter);
+    event(PMIX_GROUP_INVITE_ACCEPTED, kName, {"job", 2}, {{"job", 99}});
+    expect_event(s[2], PMIX_GROUP_LEADER_FAILED, {"job", 99});
+}
+
+// More than are kept: the oldest waits for its own limit.
+TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_OfTooMany_ForgetsTheOldest) {
+    Setting s;
+    listen(s[1], {PMIX_GROUP_LEADER_FAILED});
+    for (size_t i = 0; i <= server::EarlyAcceptances::kMost; ++i) {
+        InfoList infos;
+        infos.append_string(PMIX_GROUP_ID, "group" + std::to_string(i));
+        common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, {{"job", 0}});
+        s.server->on_loop([&] {
+            s.server->parts().groups.event_notified(PMIX_GROUP_INVITE_ACCEPTED, {"job", 1}, infos, false);
+            return 0;
+        });
+    }
+    s.kill(0);
+    std::vector<std::string> told;
+    s.server->turn_until([&] {
+        while (auto e = s[1].take_event())
+            told.push_back(common::InfoView(e->infos.data(), e->infos.size()).find(PMIX_GROUP_ID)->value.data.string);
+        return told.size() >= server::EarlyAcceptances::kMost;
+    });
+    ASSERT_EQ(server::EarlyAcceptances::kMost, told.size());
+    EXPECT_EQ("group1", told.front()) << "the first was forgotten";
+    EXPECT_EQ("group" + std::to_string(server::EarlyAcceptances::kMost), told.back());
+    s.server->settle();
+    EXPECT_FALSE(s[1].take_event());
 }
 
 // rows: R13

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/collectives/early_acceptances.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "server/base/need.h"
+#include "server/collectives/groups.h"
+
+namespace pmix::server {
+
+using common::InfoList;
+using common::ProcId;
+
+void EarlyAcceptances::accepted(std::string_view group, const ProcId& inviter, const ProcId& proc) {
+    const Nspace* of_inviter = registry_.find(inviter.nspace);
+    const Nspace* of_proc = registry_.find(proc.nspace);
+    if (of_inviter == nullptr) return;
+    const bool unknown = of_inviter->size_known() && inviter.rank >= of_inviter->size();
+    const bool ours = unknown ? of_proc != nullptr && of_proc->is_local(proc.rank) : of_inviter->is_local(inviter.rank);
+    if (!ours) return;
+    over(group, inviter, {proc});
+    if (waiting_.size() >= kMost) waiting_.erase(waiting_.begin());
+    waiting_.push_back({std::string(group), inviter, proc, unknown || of_inviter->has_left(inviter.rank)});
+}
+
+void EarlyAcceptances::over(std::string_view group, const ProcId& inviter, const common::ProcList& procs) noexcept {
+    std::erase_if(waiting_,
+                  [&](const Early& e) { return e.group == group && e.inviter == inviter && contains(procs, e.proc); });
+}
+
+void EarlyAcceptances::declined(std::string_view group, const ProcId& proc) noexcept {
+    std::erase_if(waiting_, [&](const Early& e) { return e.group == group && e.proc == proc; });
+}
+
+void EarlyAcceptances::gone(const ProcId& proc) {
+    std::erase_if(waiting_, [&](const Early& e) { return e.proc == proc; });
+    for (Early& e : waiting_) e.due = e.due || e.inviter == proc;
+    tell();
+}
+
+void EarlyAcceptances::recover() {
+    const auto has_left = [&](const ProcId& p) {
+        const Nspace* nspace = registry_.find(p.nspace);
+        return nspace != nullptr && nspace->is_local(p.rank) && nspace->has_left(p.rank);
+    };
+    std::erase_if(waiting_, [&](const Early& e) { return has_left(e.proc); });
+    for (Early& e : waiting_) e.due = e.due || has_left(e.inviter);
+    tell();
+}
+
+void EarlyAcceptances::tell() {
+    for (;;) {
+        const auto at = std::find_if(waiting_.begin(), waiting_.end(), [](const Early& e) { return e.due; });
+        if (at == waiting_.end()) return;
+        // Before it is told: telling may come back here.
+        Early early = std::move(*at);
+        waiting_.erase(at);
+        try {
+            InfoList infos;
+            const pmix_proc_t affected = early.inviter.to_c();
+            need(infos.append_string(PMIX_GROUP_ID, early.group));
+            need(infos.append(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC));
+            groups_.announce(PMIX_GROUP_LEADER_FAILED, early.inviter, {early.proc}, std::move(infos));
+        } catch (const std::bad_alloc&) {
+            // There is place for it: it was here before.
+            waiting_.push_back(std::move(early));
+            throw;
+        }
+    }
+}
+
+}  // namespace pmix::server

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes that have accepted an invitation which is not there: it may come, or its inviter may end without it.
+//
+// Fed by GroupInvitations with the events as they pass. The server of the inviter keeps these, as only it is notified
+// of the inviter's end; that the inviter is no process at all, every server finds out for its own processes. Loop
+// thread only. What can go wrong: of more than kMost the oldest is forgotten, and waits for its own limit; what there
+// is no memory to tell stays due, and is told when the server recovers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "server/namespaces/registry.h"
+
+namespace pmix::server {
+
+class Groups;
+
+class EarlyAcceptances {
+  public:
+    static constexpr size_t kMost = 1024;
+
+    EarlyAcceptances(Registry& registry, Groups& groups) : registry_(registry), groups_(groups) {}
+
+    void accepted(std::string_view group, const common::ProcId& inviter, const common::ProcId& proc);
+    // They are invited now, or need not wait any longer.
+    void over(std::string_view group, const common::ProcId& inviter, const common::ProcList& procs) noexcept;
+    void declined(std::string_view group, const common::ProcId& proc) noexcept;
+    void gone(const common::ProcId& proc);
+    // Tells all that is due: PMIX_GROUP_LEADER_FAILED.
+    void tell();
+    // The end of a process may not have been noted, for want of memory.
+    void recover();
+
+  private:
+    struct Early {
+        std::string group;
+        common::ProcId inviter;
+        common::ProcId proc;
+        bool due = false;
+    };
+
+    Registry& registry_;
+    Groups& groups_;
+    std::vector<Early> waiting_;  // oldest first
+};
+
+}  // namespace pmix::server
