@@ -4,8 +4,10 @@
  * What this owns: the count of the tools that were named here. A tool brings its name, or gets one that no job
  * and no other node's tool has.
  * Which thread calls it: a thread of the library, one at a time.
- * What can go wrong: a tool of another user (PMIX_ERR_NO_PERMISSIONS). */
+ * What can go wrong: a tool of another user (PMIX_ERR_NO_PERMISSIONS), or with the name of the servers
+ * (PMIX_ERR_EXISTS). */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "node.h"
@@ -17,6 +19,11 @@ void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbf
     const char* nspace = info_string(info, ninfo, PMIX_TOOL_NSPACE);
     if (user != (int64_t)geteuid() && user != 0) {
         cbfunc(PMIX_ERR_NO_PERMISSIONS, NULL, cbdata);
+        return;
+    }
+    /* The servers' own; the library refuses those of jobs. */
+    if (nspace && strcmp(nspace, node.server_nspace) == 0) {
+        cbfunc(PMIX_ERR_EXISTS, NULL, cbdata);
         return;
     }
     char made[PMIX_MAX_NSLEN + 1];

@@ -131,8 +131,16 @@ pmix_status_t pack_jobs(const std::vector<std::pair<std::string, InfoList>>& job
         rc = pack_values(one, &name, 1, PMIX_STRING);
         for (const pmix_info_t& info : jobs[i].second) {
             const char* key = info.key;
+            const size_t before = one->bytes_used;
             if (rc == PMIX_SUCCESS) rc = pack_values(one, &key, 1, PMIX_STRING);
             if (rc == PMIX_SUCCESS) rc = pack_values(one, &info.value, 1, PMIX_VALUE);
+            // A value that OpenPMIx's format has no form for (a process without a name) is no reason to lack the
+            // others.
+            if (rc == PMIX_ERR_BAD_PARAM) {
+                one->bytes_used = before;
+                one->pack_ptr = one->base_ptr + before;
+                rc = PMIX_SUCCESS;
+            }
         }
         objects.push_back({one->base_ptr, one->bytes_used});
     }

@@ -16,6 +16,7 @@ CASE  across    a job of three nodes: one command names the missing ranks of all
       keys      on a terminal: wireup-top goes on until q is pressed, and leaves the terminal as it was
       nodes     a job of two nodes: pps says so when it shows one of them
       counters  wireup-top --counters: each line is of Prometheus' format, and counters only go up
+      refused   root's servers as another user sees them
       upcalls   a request that the host holds: wireup-top shows it
       invited   an invitation to a group that is open: wireup-top shows it with the processes that have not answered
       none      no server answers: one sentence and status 3; wrong command lines: status 2
@@ -30,6 +31,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -366,6 +368,44 @@ def silent(options):
         os.kill(pid, signal.SIGCONT)
     check("nothing waits" in run(options, "wireup-top", "--once", "--pid", str(pid)))
     job.end()
+
+
+def for_everybody(command, folder):
+    """A copy of the command and of its libpmix that any user may run; the folder of a build may be its owner's alone."""
+    shown = subprocess.run(["ldd", command], stdout=subprocess.PIPE, text=True, check=True).stdout
+    library = re.search(r"libpmix\S* => (\S+)", shown)
+    for file in [command] + ([library[1]] if library else []):
+        shutil.copy(os.path.realpath(file), folder)
+        os.chmod(os.path.join(folder, os.path.basename(os.path.realpath(file))), 0o755)
+    if library:
+        os.symlink(os.path.basename(os.path.realpath(library[1])), os.path.join(folder, "libpmix.so.2"))
+    os.chmod(folder, 0o755)
+    return os.path.join(folder, os.path.basename(command))
+
+
+def refused(options):
+    """Root's servers refuse another user, which does not show them as silent for that; one that is silent is shown."""
+    if os.geteuid() != 0:
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        command = for_everybody(os.path.join(options.commands, "wireup-top"), folder)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": [],
+                  "env": dict(os.environ, LD_LIBRARY_PATH=folder, TMPDIR="/tmp")}
+        job = start(options, "serve", 2, nodes=2)
+        pids = [pid_of(uri) for uri in job.uris]
+
+        def look():
+            done = subprocess.run([command, "--once"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                  timeout=100, check=False, **nobody)
+            return [pid for pid in pids if "in process %d " % pid in done.stdout]
+
+        check(look() == [])
+        os.kill(pids[0], signal.SIGSTOP)
+        try:
+            check(look() == pids[:1])
+        finally:
+            os.kill(pids[0], signal.SIGCONT)
+        job.end()
 
 
 def stuck(options):
@@ -781,7 +821,7 @@ def pages(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "invited", "keys", "loop", "nodes", "none", "pages", "servers",
+    parser.add_argument("case", choices=["across", "commands", "counters", "ends", "foreign", "hang", "hang_report", "invited", "keys", "loop", "nodes", "none", "pages", "refused", "servers",
                                          "silent", "stuck", "upcalls"])
     parser.add_argument("--pmixrun")
     parser.add_argument("--commands", required=True)

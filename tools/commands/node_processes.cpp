@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_processes.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -71,25 +72,49 @@ std::vector<std::string> server_addresses() {
     return all;
 }
 
-bool find_owner(const std::string& address, NodeServer& out) {
-    uid_t uid = 0;
-    pid_t pid = 0;
-    if (!parse_address(address, uid, pid)) return false;
+namespace {
+
+// -1: nobody listens, or its backlog is full (EAGAIN).
+int connect_to(const std::string& address) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return false;
+    if (fd < 0) return -1;
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path + 1, address.data() + 1, address.size() - 1);
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
-    const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&name), size) == 0;
-    const bool full = !connected && errno == EAGAIN;
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&name), size) == 0) return fd;
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return -1;
+}
+
+}  // namespace
+
+bool find_owner(const std::string& address, NodeServer& out) {
+    uid_t uid = 0;
+    pid_t pid = 0;
+    if (!parse_address(address, uid, pid)) return false;
+    const int fd = connect_to(address);
+    const bool full = fd < 0 && errno == EAGAIN;
     ucred owner{};
     socklen_t length = sizeof owner;
-    const bool known = connected && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) == 0;
-    ::close(fd);
+    const bool known = fd >= 0 && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) == 0;
+    if (fd >= 0) ::close(fd);
     out.address = address;
+    out.uid = uid;
     out.pid = known ? owner.pid : pid;
     return known ? owner.uid == uid : full && belongs_to(pid, uid);
+}
+
+bool hangs_up(const std::string& address, int patience_ms) {
+    const int fd = connect_to(address);
+    if (fd < 0) return false;
+    ::shutdown(fd, SHUT_WR);
+    pollfd end{fd, POLLIN, 0};
+    const bool over = ::poll(&end, 1, patience_ms) == 1;
+    ::close(fd);
+    return over;
 }
 
 std::string process_condition(pid_t pid) {

@@ -19,6 +19,7 @@ namespace commands {
 
 struct NodeServer {
     std::string address;  // "@wireup/UID/PID/NONCE"
+    uid_t uid = 0;
     pid_t pid = 0;
 };
 
@@ -27,6 +28,9 @@ std::vector<std::string> server_addresses();
 
 // The process that listens there. False: nobody does, or a process of another user than the name claims.
 bool find_owner(const std::string& address, NodeServer& out);
+
+// The process there reads what it is sent, and hangs up when there is no more: it runs, whichever users it refuses.
+bool hangs_up(const std::string& address, int patience_ms);
 
 // "running", "sleeping", "in the kernel", "stopped", "traced", "ended"; empty: there is no such process.
 std::string process_condition(pid_t pid);

@@ -41,10 +41,16 @@ std::string identity(const pmix_info_t* infos, size_t n, const char* nspace, con
            text_of(infos, n, PMIX_SERVER_PIDINFO);
 }
 
+// Root's servers do not answer every user: one that runs has refused this one.
+bool refuses_us(const NodeServer& server) {
+    constexpr int kPatienceMs = 2000;
+    return ::geteuid() != 0 && server.uid != ::geteuid() && hangs_up(server.address, kPatienceMs);
+}
+
 // A server that does not answer, as far as its process still exists.
 bool make_silent(const std::string& address, bool stacks, ServerState& server) {
     NodeServer process;
-    if (!find_owner(address, process) || process.pid == ::getpid()) return false;
+    if (!find_owner(address, process) || process.pid == ::getpid() || refuses_us(process)) return false;
     server.pid = process.pid;
     server.infos = silent_server("", process.pid, "does not answer", stacks);
     const std::string condition = text_of(server.infos.data(), server.infos.size(), kCondition);

@@ -260,6 +260,7 @@ struct EventNotify {
     uint8_t nearness = 0;  // of the source, as the server sees it
     static constexpr uint8_t kOnThisNode = 1;
     static constexpr uint8_t kInAnotherSession = 2;  // than the receiver's
+    static constexpr uint8_t kToItsSource = 4;       // the receiver is the source, and has not raised it itself
     uint64_t number = 0;                             // rising: when the server got it (event_clock()); 0: it has none
     WIREUP_FIELDS(EventNotify, status, source, range, infos, sequence, replay_for, nearness, number)
 };

@@ -118,6 +118,7 @@ uint8_t Events::nearness(const Event& event, const Peer& peer) const {
                       (nspace != nullptr && nspace->is_local(source.rank));
     uint8_t bits = here ? common::EventNotify::kOnThisNode : 0;
     if (apart(source.nspace, peer.id().nspace)) bits |= common::EventNotify::kInAnotherSession;
+    if (source == peer.id() && !event.from_here) bits |= common::EventNotify::kToItsSource;
     return bits;
 }
 

@@ -157,6 +157,12 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     // A tool that took this name before it was a job's.
     if (fresh && nspace.is_a_job())
         observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(job_name, PMIX_RANK_WILDCARD));
+    if (auto early = by_host ? early_variables_.extract(job_name) : decltype(early_variables_)::node_type()) {
+        rc = add_variables(job_name, early.mapped());
+        if (rc != PMIX_SUCCESS)
+            WIREUP_LOG(server, warn, "what the host gave for \"%s\" before is left out: %s", job_name.c_str(),
+                       common::log_status(rc));
+    }
     set_environments(nspace);
     if (nspace.data != nullptr) observers_.notify(&LifecycleObserver::namespace_described, nspace);
     observers_.notify(&LifecycleObserver::members_changed, nspace.name);
@@ -165,6 +171,7 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
 
 void Registration::deregister_nspace(std::string_view given) {
     std::string name(given);  // the caller's may be the one that goes
+    early_variables_.erase(name);
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return;
     observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(name, PMIX_RANK_WILDCARD));
@@ -309,11 +316,20 @@ pmix_status_t Registration::register_session(uint32_t id, JobInfo&& session) {
     return PMIX_SUCCESS;
 }
 
+pmix_status_t Registration::keep_variables(std::string_view name, const common::InfoList& infos) {
+    auto at = early_variables_.find(name);
+    if (at == early_variables_.end()) {
+        if (early_variables_.size() >= kMostEarly) return PMIX_ERR_OUT_OF_RESOURCE;
+        at = early_variables_.emplace(name, common::InfoList()).first;
+    }
+    return at->second.append_all(infos.c_array(), infos.size());
+}
+
 pmix_status_t Registration::add_variables(std::string_view name, const common::InfoList& infos) {
-    Nspace* nspace = registry_.find(name);
-    if (nspace == nullptr) return PMIX_ERR_NOT_FOUND;
     for (const pmix_info_t& info : infos)
         if (const pmix_status_t rc = check_variable(info); rc != PMIX_SUCCESS) return rc;
+    Nspace* nspace = registry_.find(name);
+    if (nspace == nullptr || nspace->is_remote) return keep_variables(name, infos);
     common::InfoList edits;
     for (const pmix_info_t& info : infos) {
         const bool model = common::is_model_key(common::key_view(info)) && info.value.type == PMIX_STRING;

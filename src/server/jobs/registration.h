@@ -47,7 +47,9 @@ class Registration final : public LifecycleObserver {
         return sets_.define(name, std::move(members));
     }
     pmix_status_t delete_process_set(std::string_view name) { return sets_.remove(name); }
-    // More variables for the children of a namespace, from PMIx_server_setup_local_support.
+    // More variables for the children of a namespace, from PMIx_server_setup_local_support. Those of a namespace that
+    // is not registered yet wait for it. PMIX_ERR_OUT_OF_RESOURCE: so many wait already.
+    static constexpr size_t kMostEarly = 256;
     pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
 
     // The process has ended, or will not take part in anything any more: notifies the observers of member_gone.
@@ -65,6 +67,7 @@ class Registration final : public LifecycleObserver {
     void never_registered(Nspace& nspace, common::Rank rank);
     LaunchEnv::Block environment_of(const Nspace& nspace, const Client& client,
                                     std::shared_ptr<const LaunchEnv::Edits> edits);
+    pmix_status_t keep_variables(std::string_view name, const common::InfoList& infos);
     void set_environments(const Nspace& nspace);
     LaunchEnv::Edits device_edits(const Nspace& nspace, const common::ProcId& proc);
 
@@ -74,6 +77,7 @@ class Registration final : public LifecycleObserver {
     ProcessSets sets_;
     Resources resources_;
     std::map<uint32_t, JobInfo> sessions_;
+    std::map<std::string, common::InfoList, std::less<>> early_variables_;  // of namespaces that are still to come
     GpuList gpus_;
     NicList nics_;
     std::optional<std::vector<common::Gpu>> known_gpus_;

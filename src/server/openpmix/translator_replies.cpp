@@ -406,9 +406,10 @@ void OpenPmixTranslator::send_held_events() {
 
 // A client hands an event to all its handlers of the code, and to those of all codes. One from the cache is therefore
 // sent only where no earlier registration is for the code, nor for all where this one is: what that was for has had the
-// event. Its own events a client hands out by itself; early releases keep them for later handlers as well.
+// event. Its own events a client hands out by itself; early releases keep them for later handlers as well. An alarm
+// that it has asked for has its name, and is not its own.
 bool OpenPmixTranslator::is_wanted(const common::EventNotify& event) const {
-    const bool is_own = event.source == peer_.id();
+    const bool is_own = event.source == peer_.id() && (event.nearness & common::EventNotify::kToItsSource) == 0;
     const auto has_code = [&](const auto& entry) { return entry.second.codes.count(event.status) != 0; };
     if (event.replay_for == 0) {
         return !is_own && std::any_of(registrations_.begin(), registrations_.end(),

@@ -310,10 +310,32 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     ServerHere server;
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_setup_local_support(job, nullptr, 0, nullptr, nullptr))
-        << "no such namespace";
+    char early_name[] = "WIREUP_TEST_EARLY", early_value[] = "before";
+    pmix_envar_t early{early_name, early_value, ':'};
+    InfoList before;
+    before.append(PMIX_SET_ENVAR, &early, PMIX_ENVAR);
+    // What comes before the registration waits for it, and goes with it.
+    for (int round = 0; round < 2; ++round) {
+        if (round == 0) {
+            EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
+                      PMIx_server_setup_local_support(job, before.c_array(), before.size(), nullptr, nullptr));
+        }
+        register_job("job");
+        EXPECT_EQ(round == 0 ? "before" : "", ChildEnvironment(ProcId("job", 0).to_c()).get(early_name)) << round;
+        PMIx_server_deregister_nspace(job, nullptr, nullptr);
+    }
     register_job("job");
     pmix_proc_t proc = ProcId("job", 0).to_c();
+    // But not without end.
+    pmix_status_t status = PMIX_OPERATION_SUCCEEDED;
+    size_t kept = 0;
+    for (; status == PMIX_OPERATION_SUCCEEDED && kept < 10000; ++kept) {
+        pmix_nspace_t other;
+        PMIx_Load_nspace(other, ("other" + std::to_string(kept)).c_str());
+        status = PMIx_server_setup_local_support(other, before.c_array(), before.size(), nullptr, nullptr);
+    }
+    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status);
+    EXPECT_EQ(257u, kept);
 
     // What setup_application brought is taken; without a option it is nothing.
     SetupAnswer set_up;

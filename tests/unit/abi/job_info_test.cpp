@@ -78,6 +78,31 @@ TEST(JobInfo, EachJobOnceWithWhatTheHostSaid) {
     EXPECT_EQ("3", jobs["one"][PMIX_JOB_SIZE]);
 }
 
+// A value that has no form in the packed buffer is left out, and the others of its job are not.
+TEST(JobInfo, AValueWithoutAForm_IsLeftOut) {
+    ServerHere server;
+    pmix_info_t infos[3] = {};
+    const char* keys[] = {"site.first", "site.nobody", "site.last"};
+    for (int i = 0; i < 3; ++i) PMIx_Load_key(infos[i].key, keys[i]);
+    char text[] = "there";
+    for (int i : {0, 2}) {
+        infos[i].value.type = PMIX_STRING;
+        infos[i].value.data.string = text;
+    }
+    infos[1].value.type = PMIX_PROC;  // without one
+    pmix_nspace_t nspace;
+    PMIx_Load_nspace(nspace, "one");
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, infos, 3, nullptr, nullptr));
+    const pmix_proc_t proc = ProcId("one", 0).to_c();
+    pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_collect_job_info(const_cast<pmix_proc_t*>(&proc), 1, &buffer));
+    Jobs jobs = read(&buffer);
+    PMIx_Data_buffer_destruct(&buffer);
+    EXPECT_EQ("there", jobs["one"]["site.first"]);
+    EXPECT_EQ("there", jobs["one"]["site.last"]);
+    EXPECT_EQ(0u, jobs["one"].count("site.nobody"));
+}
+
 TEST(JobInfo, WhatCannotBe) {
     pmix_proc_t proc = ProcId("unknown", 0).to_c();
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;

@@ -283,6 +283,18 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
 }
 
 // Later releases hand it out once, and leave what is for later handlers to their server.
+// An alarm of its own monitor has its name, and so has what the host reports of it: it has not raised these.
+TEST_F(OpenPmixServingTest, Event_InTheClientsName_IsSentToIt) {
+    openpmix::RegisterEventsRequest registration;
+    registration.codes.codes = {-3004};
+    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    const pmix_proc_t source = ProcId("job", 1).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3004, &source, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
+    const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
+    EXPECT_EQ(-3004, event.code.value);
+    EXPECT_EQ(ProcId("job", 1), event.source.id);
+}
+
 TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsKeptForALaterRelease) {
     OpenPmixClient later(uri_);
     one_.reset();

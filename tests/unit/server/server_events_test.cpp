@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/base/opaque.h"
+#include "common/values/proc_array.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_events_test {
