@@ -31,6 +31,8 @@ struct facts { /* one question, until all have answered */
     int open;
     int count;
     bool reports;
+    bool table; /* of the processes of `nspace` */
+    pmix_nspace_t nspace;
     struct part parts[MAX_NODES];
 };
 
@@ -128,14 +130,58 @@ static void append_rows(pmix_value_t* to, pmix_value_t* from) {
     from->type = PMIX_UNDEF;
 }
 
-static bool join(struct facts* facts, pmix_value_t* all) {
-    for (int i = 0; i < facts->count; i++) {
-        if (!facts->parts[i].have) return false;
+static void node_name(int number, char name[sizeof node.hostname]) {
+    snprintf(name, sizeof node.hostname, "node%d", number + 1);
+}
+
+static pmix_proc_state_t state_of(const struct proc* proc) {
+    if (proc->phase == PROC_RUNNING) return PMIX_PROC_STATE_RUNNING;
+    if (proc->phase != PROC_ENDED) return PMIX_PROC_STATE_UNDEF;
+    return WIFSIGNALED(proc->wait_status) ? PMIX_PROC_STATE_ABORTED_BY_SIG
+           : proc->wait_status != 0       ? PMIX_PROC_STATE_TERM_NON_ZERO
+                                          : PMIX_PROC_STATE_TERMINATED;
+}
+
+static void fill_row(const struct job* job, uint32_t rank, pmix_proc_info_t* row) {
+    const struct app* app = &job->apps[job_app_of(job, rank)];
+    char hostname[sizeof node.hostname];
+    node_name((int)job_node_of(job, rank), hostname);
+    PMIX_LOAD_PROCID(&row->proc, job->nspace, rank);
+    row->hostname = xstrdup(hostname);
+    row->executable_name = xstrdup(app->program ? app->program : app->argv[0]);
+    row->pid = job->procs[rank].pid;
+    row->state = state_of(&job->procs[rank]);
+}
+
+/* The processes of nodes that are lost are in the table as they ended. */
+static void append_lost(const char* nspace, pmix_value_t* table) {
+    const struct job* job = job_find(nspace);
+    pmix_data_array_t* rows = table->type == PMIX_DATA_ARRAY ? table->data.darray : NULL;
+    if (!job || !rows || rows->type != PMIX_PROC_INFO) return;
+    pmix_proc_info_t* all = rows->array;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (mesh_alive((int)job_node_of(job, rank))) continue;
+        rows->array = all = xrealloc(all, (rows->size + 1) * sizeof *all);
+        memset(&all[rows->size], 0, sizeof *all);
+        fill_row(job, rank, &all[rows->size++]);
     }
-    *all = facts->parts[0].value;
-    facts->parts[0].have = false;
-    for (int i = 1; i < facts->count; i++) {
+}
+
+static bool join(struct facts* facts, pmix_value_t* all) {
+    /* Of a node that was lost meanwhile the table is told below. */
+    int first = -1;
+    for (int i = facts->count - 1; i >= 0; i--) {
+        if (facts->parts[i].have)
+            first = i;
+        else if (!facts->table || mesh_alive(facts->parts[i].node))
+            return false;
+    }
+    if (first < 0) return false;
+    *all = facts->parts[first].value;
+    facts->parts[first].have = false;
+    for (int i = first + 1; i < facts->count; i++) {
         pmix_value_t* part = &facts->parts[i].value;
+        if (!facts->parts[i].have) continue;
         if (size_of_row(all) == 0 || size_of_row(part) == 0 || part->data.darray->type != all->data.darray->type) {
             PMIX_VALUE_DESTRUCT(all);
             return false;
@@ -143,6 +189,7 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         append_rows(all, part);
         facts->parts[i].have = false;
     }
+    if (facts->table) append_lost(facts->nspace, all);
     /* Infos (samples of what is used) stay in the order of the nodes. */
     if (size_of_row(all) != 0 && all->data.darray->size > 1 && all->data.darray->type != PMIX_INFO) {
         int (*order)(const void*, const void*) = by_rank;
@@ -152,10 +199,6 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         qsort(all->data.darray->array, all->data.darray->size, size_of_row(all), order);
     }
     return true;
-}
-
-static void node_name(int number, char name[sizeof node.hostname]) {
-    snprintf(name, sizeof node.hostname, "node%d", number + 1);
 }
 
 /* What there is of a node whose server has no report. */
@@ -247,6 +290,8 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
     if (!one_node && one_rank) {
         if (fact->rank >= job->size) return 0;
         nodes[0] = (int)job_node_of(job, fact->rank);
+        /* How it ended is known here too. */
+        if (!mesh_alive(nodes[0]) && is(fact->key, PMIX_PROC_STATE_STATUS)) nodes[0] = mesh_self();
         return 1;
     }
     if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* names no process */
@@ -269,6 +314,8 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
     facts->count = nodes_of(fact, nodes);
     facts->open = facts->count + 1; /* this function's own part */
     facts->reports = is(fact->key, WIREUP_QUERY_REPORTS);
+    facts->table = is(fact->key, PMIX_QUERY_PROC_TABLE);
+    PMIX_LOAD_NSPACE(facts->nspace, fact->nspace);
     struct buffer body = {0};
     wire_put_string(&body, facts->reports ? WIREUP_QUERY_REPORT : fact->key);
     wire_put_string(&body, fact->nspace);
@@ -284,14 +331,6 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
 
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
-static pmix_proc_state_t state_of(const struct proc* proc) {
-    if (proc->phase == PROC_RUNNING) return PMIX_PROC_STATE_RUNNING;
-    if (proc->phase != PROC_ENDED) return PMIX_PROC_STATE_UNDEF;
-    return WIFSIGNALED(proc->wait_status) ? PMIX_PROC_STATE_ABORTED_BY_SIG
-           : proc->wait_status != 0       ? PMIX_PROC_STATE_TERM_NON_ZERO
-                                          : PMIX_PROC_STATE_TERMINATED;
-}
-
 static pmix_data_array_t* local_procs(const struct job* job) {
     uint32_t self = (uint32_t)mesh_self(), count = job_size_on(job, self);
     pmix_data_array_t* array = xcalloc(1, sizeof *array);
@@ -300,13 +339,7 @@ static pmix_data_array_t* local_procs(const struct job* job) {
     array->size = count;
     array->array = procs;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = job_rank_at(job, self, i);
-        const struct app* app = &job->apps[job_app_of(job, rank)];
-        PMIX_LOAD_PROCID(&procs[i].proc, job->nspace, rank);
-        procs[i].hostname = xstrdup(node.hostname);
-        procs[i].executable_name = xstrdup(app->program ? app->program : app->argv[0]);
-        procs[i].pid = job->procs[rank].pid;
-        procs[i].state = state_of(&job->procs[rank]);
+        fill_row(job, job_rank_at(job, self, i), &procs[i]);
     }
     return array;
 }
@@ -373,6 +406,10 @@ void on_fact(int from, uint64_t id, struct buffer* body) {
     } else if (job && rank < job->size && is(key, PMIX_PROC_PID)) {
         value.type = PMIX_PID;
         value.data.pid = job->procs[rank].pid;
+        reply_value(from, id, &value);
+    } else if (job && rank < job->size && is(key, PMIX_PROC_STATE_STATUS) && !mesh_alive((int)job_node_of(job, rank))) {
+        value.type = PMIX_PROC_STATE;
+        value.data.state = state_of(&job->procs[rank]);
         reply_value(from, id, &value);
     } else {
         ask_library(from, id, key, nspace, rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the
- * host (pmixrun). usage: queries support|jobs|processes|tables|failed|summary|each|refusals NODES */
+ * host (pmixrun). usage: queries support|jobs|processes|tables|failed|node_lost|summary|each|refusals NODES */
 #include "check.h"
 
 #ifndef PMIX_QUERY_PROC_RESOURCE_USAGE /* headers before 6.1 */
@@ -264,6 +264,29 @@ static void failed(int argc, char** argv) {
     raise_flag("killed");
     while (!is_in_table(1, PMIX_PROC_STATE_TERM_NON_ZERO)) usleep(10000);
     finish();
+}
+
+/* So are those of a node that was lost, while the rest goes on (with --continuous; the last rank has its node alone).
+ * rows: Q16 */
+static void node_lost(int argc, char** argv) {
+    (void)argc, (void)argv;
+    pmix_proc_t last;
+    start();
+    fence(false);
+    last = rank_of_job(job_size - 1);
+    if (me.rank == last.rank) {
+        kill(getppid(), SIGKILL);
+        kill(getpid(), SIGKILL);
+    }
+    while (!is_in_table(last.rank, PMIX_PROC_STATE_ABORTED_BY_SIG)) usleep(10000); /* or the alarm */
+    pmix_info_t of_last;
+    PMIX_INFO_LOAD(&of_last, PMIX_PROCID, &last, PMIX_PROC);
+    struct asked asked = ASK(&of_last, PMIX_PROC_STATE_STATUS);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == PMIX_PROC_STATE_ABORTED_BY_SIG);
+    forget(&asked);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    printf("OK rank %u\n", me.rank);
 }
 
 /* A job on several nodes: whole tables, or an honest status. Debuggers live on the first one.
@@ -562,9 +585,9 @@ static void refusals(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"support", support}, {"jobs", jobs},        {"processes", processes},
-                                             {"tables", tables},   {"failed", failed},    {"summary", summary},
-                                             {"each", each},       {"refusals", refusals}};
+    static const struct test_case cases[] = {{"support", support}, {"jobs", jobs},     {"processes", processes},
+                                             {"tables", tables},   {"failed", failed}, {"node_lost", node_lost},
+                                             {"summary", summary}, {"each", each},     {"refusals", refusals}};
     nodes = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     RUN_CASE(cases);
     return 0;
