@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "openpmix/hello.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::openpmix {
 

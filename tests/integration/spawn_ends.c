@@ -156,7 +156,6 @@ static void aborter(int argc, char** argv) {
 
 /* A spawned job whose failures are no end of anything aborts itself: its parent goes on, and hears how it ended. */
 /* rows: C2 C6 */
-/* proves: PMIx_Spawn PMIX_JOB_RECOVERABLE server */
 static void aborts(int argc, char** argv) {
     (void)argc, (void)argv;
     static struct heard ended = {.box = SIGNAL_BOX};

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 namespace pmix::transport {
 namespace {

@@ -23,7 +23,7 @@
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
 #include "transport/descriptor.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test {
 

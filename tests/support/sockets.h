@@ -20,7 +20,7 @@
 
 #include "common/protocol/frame.h"
 #include "transport/descriptor.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test {
 

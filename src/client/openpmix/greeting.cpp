@@ -14,8 +14,8 @@
 #include "openpmix/known_types.h"
 #include "openpmix/messages.h"
 #include "transport/blocking_io.h"
-#include "transport/tcp_socket.h"
-#include "transport/tcp_user.h"
+#include "transport/tcp/tcp_socket.h"
+#include "transport/tcp/tcp_user.h"
 
 namespace pmix::client {
 

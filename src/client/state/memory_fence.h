@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process's fences over all of its namespace through memory: arriving there, waiting, and when to ask the server. And
-// its commits, where they can be left there for the server (transport/commit_mailboxes.h).
+// its commits, where they can be left there for the server (transport/memory/commit_mailboxes.h).
 //
-// Owns the mapping (transport/fence_memory.h), which the server gives with the answer to a fence once the job has
-// fenced often enough. One thread is in it at a time; another one that fences meanwhile asks the server, and so does
-// every fence while a request for one is on its way: the server counts those, and the order of a process's fences is
-// kept.
+// Owns the mapping (transport/memory/fence_memory.h), which the server gives with the answer to a fence once the
+// job has fenced often enough. One thread is in it at a time; another one that fences meanwhile asks the server, and so
+// does every fence while a request for one is on its way: the server counts those, and the order of a process's fences
+// is kept.
 //
 // Callers' threads. What can go wrong: the memory makes no sense, somebody is late, the server has more to say than a
 // status, or is lost: then the caller asks (Outcome::ended is false), and the server or the loss of it answers.
@@ -23,7 +23,7 @@
 #include "common/base/status.h"
 #include "common/protocol/messages.h"
 #include "transport/descriptor.h"
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 namespace pmix::client {
 

@@ -117,7 +117,7 @@ struct GetReply {
 };
 
 // What a process does with the memory in which its job's processes on this node meet for a fence
-// (transport/fence_memory.h).
+// (transport/memory/fence_memory.h).
 enum class FenceUse : uint8_t {
     none = 0,    // it does not take it
     lacks = 1,   // it would, and has not been given it

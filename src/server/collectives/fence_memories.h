@@ -20,7 +20,7 @@
 #include "server/base/reply.h"
 #include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 namespace pmix::server {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commits that processes have left in the memory in which their job meets (transport/commit_mailboxes.h): when they are
-// taken over, and when processes may leave any.
+// Commits that processes have left in the memory in which their job meets (transport/memory/commit_mailboxes.h):
+// when they are taken over, and when processes may leave any.
 //
 // Owns nothing: the mailboxes are those of FenceMemories, a commit is Commit's. What a process has left is taken when
 // all have joined a round, before anything that it sends is looked at, before it counts as gone, before a Get or a

@@ -3,8 +3,8 @@
 
 #include "common/base/log.h"
 #include "server/admission/listener.h"
-#include "transport/tcp_socket.h"
-#include "transport/tcp_user.h"
+#include "transport/tcp/tcp_socket.h"
+#include "transport/tcp/tcp_user.h"
 
 namespace pmix::server {
 

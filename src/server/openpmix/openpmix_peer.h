@@ -2,7 +2,7 @@
 // A process that speaks OpenPMIx's protocol: its connection and handshake (as incoming_peer.h says), and the translator
 // between its messages and the server's frames.
 //
-// Loop thread only. The kernel reports the process's user (transport/tcp_user.h); only the user that the host
+// Loop thread only. The kernel reports the process's user (transport/tcp/tcp_user.h); only the user that the host
 // registered for the rank is let in, and what the process itself claims counts for nothing. Who is refused sees the
 // connection end and nothing else: releases up to 5.0.8 do not read a status there, and hang.
 #pragma once
@@ -16,7 +16,7 @@
 #include "server/admission/incoming_peer.h"
 #include "server/namespaces/deletions.h"
 #include "server/openpmix/translator.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::server {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "common/base/log.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::server {
 

@@ -17,9 +17,9 @@
 #include "server/base/reply.h"
 #include "server/host/host.h"
 #include "server/host/host_attributes.h"
+#include "server/monitoring/usage_monitors.h"
 #include "server/services/counter_page.h"
 #include "server/services/query_answers.h"
-#include "server/services/usage_monitors.h"
 
 namespace pmix::server {
 

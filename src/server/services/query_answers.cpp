@@ -11,7 +11,7 @@
 #include "common/values/array_value.h"
 #include "common/values/support.h"
 #include "server/base/process_use.h"
-#include "server/services/own_node.h"
+#include "server/monitoring/own_node.h"
 
 namespace pmix::server {
 namespace {

@@ -20,7 +20,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/openpmix_server.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test::openpmix_client_test {
 namespace {

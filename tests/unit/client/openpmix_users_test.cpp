@@ -15,7 +15,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/other_users.h"
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test::openpmix_users_test {
 namespace {

@@ -127,7 +127,6 @@ TEST_F(SpawnEnvironment, NotWhenItWasDoneAlready) {
 }
 
 // rows: C5
-// proves: PMIx_Spawn PMIX_WDIR client
 TEST_F(SpawnEnvironment, AFolderThatIsNoFullPathIsTheCallers) {
     std::vector<char> own(4096);
     ASSERT_NE(nullptr, ::getcwd(own.data(), own.size()));

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "server/host/module_host.h"
-#include "server/services/monitors.h"
+#include "server/monitoring/monitors.h"
 #include "support/fake_host.h"
 #include "support/fake_scheduler.h"
 #include "unit/server/noting_peer.h"

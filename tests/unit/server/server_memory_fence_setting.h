@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 #include "unit/server/server_fence_setting.h"
 
 namespace pmix::test {

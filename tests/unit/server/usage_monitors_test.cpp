@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Samples in periods, of other nodes, for the host, and too many of them: when they come and when they end.
-#include "server/services/usage_monitors.h"
+#include "server/monitoring/usage_monitors.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Samples of processes, the node and its devices: what is in them, and which user is shown which.
-#include "server/services/usage_sample.h"
+#include "server/monitoring/usage_sample.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/values/array_value.h"
-#include "server/services/monitors.h"
+#include "server/monitoring/monitors.h"
 #include "support/fake_kernel.h"
 #include "support/fake_scheduler.h"
 #include "unit/server/noting_peer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mailboxes for commits: what is left and taken, what has to go by the socket, and sizes that make no sense.
-#include "transport/commit_mailboxes.h"
+#include "transport/memory/commit_mailboxes.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 namespace pmix::transport::commit_mailboxes_test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory for fences: joins, ends, requests, what is refused of a descriptor, and words that make no sense.
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

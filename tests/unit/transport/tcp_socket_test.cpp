@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the kernel tells of a local TCP connection.
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

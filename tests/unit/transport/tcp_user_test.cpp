@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The user at the other end of a local TCP connection, by the kernel.
-#include "transport/tcp_user.h"
+#include "transport/tcp/tcp_user.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

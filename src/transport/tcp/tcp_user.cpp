@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/tcp_user.h"
+#include "transport/tcp/tcp_user.h"
 
 #include <errno.h>
 #include <fcntl.h>

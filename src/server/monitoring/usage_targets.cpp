@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/services/usage_targets.h"
+#include "server/monitoring/usage_targets.h"
 
 #include <unistd.h>
 
 #include <set>
 
 #include "common/codec/pack.h"
-#include "server/services/own_node.h"
+#include "server/monitoring/own_node.h"
 
 namespace pmix::server {
 

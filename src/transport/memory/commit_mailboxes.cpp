@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/commit_mailboxes.h"
+#include "transport/memory/commit_mailboxes.h"
 
 #include <cstring>
 

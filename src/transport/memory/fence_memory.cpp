@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/fence_memory.h"
+#include "transport/memory/fence_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

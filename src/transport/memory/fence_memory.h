@@ -19,9 +19,9 @@
 #include <memory>
 
 #include "common/base/status.h"
-#include "transport/commit_mailboxes.h"
 #include "transport/deadline.h"
 #include "transport/descriptor.h"
+#include "transport/memory/commit_mailboxes.h"
 
 namespace pmix::transport {
 

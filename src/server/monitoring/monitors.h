@@ -22,7 +22,7 @@
 #include "server/base/scheduler.h"
 #include "server/events/events.h"
 #include "server/host/host.h"
-#include "server/services/usage_monitors.h"
+#include "server/monitoring/usage_monitors.h"
 
 namespace pmix::server {
 

@@ -24,7 +24,7 @@
 #include "server/base/scheduler.h"
 #include "server/events/events.h"
 #include "server/host/host.h"
-#include "server/services/usage_targets.h"
+#include "server/monitoring/usage_targets.h"
 
 namespace pmix::server {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/services/monitors.h"
+#include "server/monitoring/monitors.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/services/usage_monitors.h"
+#include "server/monitoring/usage_monitors.h"
 
 #include <algorithm>
 #include <chrono>

@@ -18,8 +18,8 @@
 #include "common/base/status.h"
 #include "common/values/info_view.h"
 #include "server/base/peer.h"
+#include "server/monitoring/usage_sample.h"
 #include "server/namespaces/registry.h"
-#include "server/services/usage_sample.h"
 
 namespace pmix::server {
 

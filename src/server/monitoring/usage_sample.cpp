@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/services/usage_sample.h"
+#include "server/monitoring/usage_sample.h"
 
 #include <sys/time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/services/own_node.h"
+#include "server/monitoring/own_node.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/tcp_socket.h"
+#include "transport/tcp/tcp_socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
