@@ -12,7 +12,6 @@
 #include "client/iof/iof_streams.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
-#include "common/codec/pack.h"
 #include "common/values/support.h"
 
 namespace pmix::client {

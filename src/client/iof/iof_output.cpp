@@ -11,6 +11,7 @@
 #include "client/iof/iof_streams.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
+#include "common/codec/pack.h"
 
 namespace pmix::client {
 
