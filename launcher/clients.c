@@ -206,7 +206,10 @@ pmix_status_t up_job_control(const pmix_proc_t* requestor, const pmix_proc_t tar
                              const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
     int signal_number = wanted_signal(directives, ndirs);
     if (signal_number == 0 && informs(directives, ndirs)) return PMIX_OPERATION_SUCCEEDED;
-    if (signal_number <= 0 || signal_number >= NSIG) return PMIX_ERR_NOT_SUPPORTED;
+    if (signal_number < 0 || signal_number >= NSIG) return PMIX_ERR_BAD_PARAM;
+    /* Named, and of a type that no signal has. */
+    if (signal_number == 0 && info_find(directives, ndirs, PMIX_JOB_CTRL_SIGNAL)) return PMIX_ERR_BAD_PARAM;
+    if (signal_number == 0) return PMIX_ERR_NOT_SUPPORTED;
     pmix_proc_t own_job = *requestor;
     own_job.rank = PMIX_RANK_WILDCARD;
     bool given = targets && ntargets > 0;

@@ -142,6 +142,11 @@ static void control(int argc, char** argv) {
         await_state((pid_t)pid, false);
         CHECK_OK(do_to(&target, PMIX_JOB_CTRL_SIGNAL, SIGUSR1));
         await_flag("victim.heard");
+        pmix_info_t unusable, *results = NULL;
+        size_t nresults = 0;
+        PMIX_INFO_LOAD(&unusable, PMIX_JOB_CTRL_SIGNAL, "USR1", PMIX_STRING);
+        CHECK_STATUS(PMIx_Job_control(&target, 1, &unusable, 1, &results, &nresults), PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_DESTRUCT(&unusable);
         pmix_info_t end;
         PMIX_INFO_LOAD(&end, PMIX_JOB_CTRL_TERMINATE, &yes, PMIX_BOOL);
         pmix_status_t status = PMIx_Job_control_nb(&all, 1, &end, 1, control_done, &controlled);

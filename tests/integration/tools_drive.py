@@ -182,6 +182,8 @@ def commands(options):
                              ["pevent", "--target", "no-such-job", "-3109"]):
         said = run(options, name, *uri, *arguments, status=1)
         check(said == "%s: there is no job no-such-job\n" % name, name, arguments, said)
+    said = run(options, "pevent", *uri, "--target", job.nspace + ":0,999", "-3109", status=1)
+    check(said == "pevent: job %s has no rank 999\n" % job.nspace, said)
     check("nothing waits here" in run(options, "wireup-top", "--once", *uri))
     job.end()
 

@@ -129,8 +129,12 @@ int main(int argc, char** argv) {
     if (line.has("listen")) return listen(codes, seconds);
     // The server would take it, and nobody would get it.
     for (const pmix_proc_t& target : targets) {
-        if (job_exists(target.nspace)) continue;
-        std::fprintf(stderr, "%s: there is no job %s\n", kProgram.name, target.nspace);
+        if (!job_exists(target.nspace)) {
+            std::fprintf(stderr, "%s: there is no job %s\n", kProgram.name, target.nspace);
+            return kFailed;
+        }
+        if (has_rank(target)) continue;
+        std::fprintf(stderr, "%s: job %s has no rank %u\n", kProgram.name, target.nspace, target.rank);
         return kFailed;
     }
     if (!targets.empty()) {

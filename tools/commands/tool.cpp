@@ -599,6 +599,16 @@ bool job_exists(const std::string& nspace) {
     return size.status != PMIX_ERR_NOT_FOUND && size.status != PMIX_ERR_INVALID_NAMESPACE;
 }
 
+bool has_rank(const pmix_proc_t& proc) {
+    if (proc.rank == PMIX_RANK_WILDCARD) return true;
+    Infos about;
+    about.text(PMIX_NSPACE, proc.nspace);
+    Answers size;
+    query({PMIX_JOB_SIZE}, about, size);
+    const pmix_value_t* value = size.find(PMIX_JOB_SIZE);
+    return value == nullptr || value->type != PMIX_UINT32 || proc.rank < value->data.uint32;
+}
+
 int failed(const char* command, const char* what, pmix_status_t status) {
     std::fprintf(stderr, "%s: %s: %s (%d)\n", command, what, PMIx_Error_string(status), status);
     return status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION ? kNoServer : kFailed;

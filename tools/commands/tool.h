@@ -103,6 +103,8 @@ std::string json_infos(const pmix_info_t* infos, size_t n);
 
 // False: no job of this name is in the server or its resource manager, and no tool of the server has it.
 bool job_exists(const std::string& nspace);
+// False: the job is known to be smaller.
+bool has_rank(const pmix_proc_t& proc);
 
 // "it failed" on stderr; the exit status.
 int failed(const char* command, const char* what, pmix_status_t status);
