@@ -21,6 +21,7 @@ struct part { /* what one node answered */
     struct facts* facts;
     int node;
     bool have;
+    bool answered; /* it had an answer, which may be in the table already */
     pmix_status_t status;
     pmix_value_t value;
 };
@@ -31,7 +32,8 @@ struct facts { /* one question, until all have answered */
     int open;
     int count;
     bool reports;
-    bool table; /* of the processes of `nspace` */
+    bool table;    /* of the processes of `nspace` */
+    int only_node; /* -1: of all nodes */
     pmix_nspace_t nspace;
     struct part parts[MAX_NODES];
 };
@@ -153,14 +155,30 @@ static void fill_row(const struct job* job, uint32_t rank, pmix_proc_info_t* row
     row->state = state_of(&job->procs[rank]);
 }
 
-/* The processes of nodes that are lost are in the table as they ended. */
-static void append_lost(const char* nspace, pmix_value_t* table) {
-    const struct job* job = job_find(nspace);
-    pmix_data_array_t* rows = table->type == PMIX_DATA_ARRAY ? table->data.darray : NULL;
-    if (!job || !rows || rows->type != PMIX_PROC_INFO) return;
+static bool has_answer_of(const struct facts* facts, int node_number) {
+    for (int i = 0; i < facts->count; i++) {
+        if (facts->parts[i].node == node_number && facts->parts[i].answered) return true;
+    }
+    return false;
+}
+
+static void make_table(pmix_value_t* value) {
+    value->type = PMIX_DATA_ARRAY;
+    value->data.darray = xcalloc(1, sizeof *value->data.darray);
+    value->data.darray->type = PMIX_PROC_INFO;
+}
+
+/* The processes of nodes that are lost are in the table as they ended; those of a node that had answered already are.
+ */
+static void append_lost(const struct facts* facts, pmix_value_t* table) {
+    const struct job* job = job_find(facts->nspace);
+    if (!job || table->type != PMIX_DATA_ARRAY || table->data.darray->type != PMIX_PROC_INFO) return;
+    pmix_data_array_t* rows = table->data.darray;
     pmix_proc_info_t* all = rows->array;
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        if (mesh_alive((int)job_node_of(job, rank))) continue;
+        int where = (int)job_node_of(job, rank);
+        bool meant = facts->only_node < 0 || facts->only_node == where;
+        if (!meant || mesh_alive(where) || has_answer_of(facts, where)) continue;
         rows->array = all = xrealloc(all, (rows->size + 1) * sizeof *all);
         memset(&all[rows->size], 0, sizeof *all);
         fill_row(job, rank, &all[rows->size++]);
@@ -176,10 +194,11 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         else if (!facts->table || mesh_alive(facts->parts[i].node))
             return false;
     }
-    if (first < 0) return false;
-    *all = facts->parts[first].value;
-    facts->parts[first].have = false;
-    for (int i = first + 1; i < facts->count; i++) {
+    if (first < 0 && !facts->table) return false;
+    if (first < 0) make_table(all);
+    if (first >= 0) *all = facts->parts[first].value;
+    if (first >= 0) facts->parts[first].have = false;
+    for (int i = first + 1; first >= 0 && i < facts->count; i++) {
         pmix_value_t* part = &facts->parts[i].value;
         if (!facts->parts[i].have) continue;
         if (size_of_row(all) == 0 || size_of_row(part) == 0 || part->data.darray->type != all->data.darray->type) {
@@ -189,7 +208,7 @@ static bool join(struct facts* facts, pmix_value_t* all) {
         append_rows(all, part);
         facts->parts[i].have = false;
     }
-    if (facts->table) append_lost(facts->nspace, all);
+    if (facts->table) append_lost(facts, all);
     /* Infos (samples of what is used) stay in the order of the nodes. */
     if (size_of_row(all) != 0 && all->data.darray->size > 1 && all->data.darray->type != PMIX_INFO) {
         int (*order)(const void*, const void*) = by_rank;
@@ -239,7 +258,7 @@ static void join_reports(struct facts* facts, pmix_value_t* all) {
 static void part_done(struct facts* facts) {
     if (--facts->open > 0) return;
     pmix_value_t all = {.type = PMIX_UNDEF};
-    bool have = facts->count > 0 && (facts->reports || join(facts, &all));
+    bool have = (facts->count > 0 || facts->table) && (facts->reports || join(facts, &all));
     if (facts->reports) join_reports(facts, &all);
     for (int i = 0; i < facts->count; i++) {
         if (facts->parts[i].have) PMIX_VALUE_DESTRUCT(&facts->parts[i].value);
@@ -252,6 +271,7 @@ static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct part* part = argument;
     part->status = status;
     part->have = status == PMIX_SUCCESS && get_value(body, &part->value);
+    part->answered = part->have;
     part_done(part->facts);
 }
 
@@ -297,7 +317,7 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
     if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* names no process */
     if (one_node || is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) || fact->hostname) {
         nodes[0] = named;
-        return named >= 0 ? 1 : 0;
+        return named >= 0 && mesh_alive(named) ? 1 : 0;
     }
     int count = 0;
     for (int i = 0; i < mesh_nodes(); i++) {
@@ -314,7 +334,9 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
     facts->count = nodes_of(fact, nodes);
     facts->open = facts->count + 1; /* this function's own part */
     facts->reports = is(fact->key, WIREUP_QUERY_REPORTS);
-    facts->table = is(fact->key, PMIX_QUERY_PROC_TABLE);
+    facts->only_node = fact->hostname ? node_of_name(fact->hostname) : -1;
+    bool somewhere = !fact->hostname || facts->only_node >= 0;
+    facts->table = is(fact->key, PMIX_QUERY_PROC_TABLE) && job_find(fact->nspace) && somewhere;
     PMIX_LOAD_NSPACE(facts->nspace, fact->nspace);
     struct buffer body = {0};
     wire_put_string(&body, facts->reports ? WIREUP_QUERY_REPORT : fact->key);

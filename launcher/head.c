@@ -199,7 +199,7 @@ static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     report_proc_ended(job, rank, wait_status, without_finalize);
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
-    if (--job->alive == 0 && !starts_in_progress()) head_job_over(job);
+    if (--job->alive == 0 && !job->starting) head_job_over(job);
 }
 
 static void on_exit_frame(int from, uint64_t id, struct buffer* body) {

@@ -96,6 +96,7 @@ struct job {
     bool left_parent;             /* they have disconnected */
     bool over;                    /* by the head's decision */
     bool cut_short;               /* some of its processes were never started (known to the head) */
+    bool starting;                /* not all nodes have reported its start (known to the head) */
     bool launch_failed;           /* what runs of it is being ended, and its parent never got its name */
     struct launch* failed_launch; /* known to the head: which answers when the job is over */
     struct job_io io;

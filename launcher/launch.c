@@ -233,13 +233,14 @@ static pmix_status_t register_job(struct job* job) {
 /* Applications of one name make one set. */
 static struct buffer members_of(const struct job* job, const char* pset, size_t* count) {
     struct buffer members = {0};
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        const char* name = job->apps[job_app_of(job, rank)].pset;
-        pmix_proc_t member;
-        if (!name || strcmp(name, pset) != 0) continue;
-        PMIX_LOAD_PROCID(&member, job->nspace, rank);
-        wire_append(&members, &member, sizeof member);
-        ++*count;
+    for (uint32_t a = 0; a < job->app_count; a++) {
+        const struct app* app = &job->apps[a];
+        for (uint32_t i = 0; app->pset && strcmp(app->pset, pset) == 0 && i < app->size; i++) {
+            pmix_proc_t member;
+            PMIX_LOAD_PROCID(&member, job->nspace, app->first + i);
+            wire_append(&members, &member, sizeof member);
+            ++*count;
+        }
     }
     return members;
 }

@@ -25,6 +25,7 @@ struct demand { /* the caller's arrays stay until it is answered */
     bool once;               /* the first channel that takes it is enough */
     size_t next;             /* entry */
     size_t written;          /* entries */
+    bool at_head;            /* it has sent something there */
     pmix_status_t trouble;   /* of the last one that failed */
     pmix_info_t* given_back; /* what the library has until it calls back: the directives and a source */
     pmix_status_t status;    /* with which it does */
@@ -102,6 +103,7 @@ static bool log_one(struct demand* demand) {
     pmix_status_t status = of_file ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
     if (status == PMIX_SUCCESS && (entry->value.type != PMIX_STRING || !entry->value.data.string))
         status = PMIX_ERR_BAD_PARAM;
+    if (status == PMIX_SUCCESS) demand->at_head = true;
     if (status == PMIX_SUCCESS) say_as(demand, error ? "stderr" : "stdout", entry->value.data.string);
     entry_done(demand, status);
     return true;
@@ -121,7 +123,10 @@ static void write_entries(void* argument) {
     while (demand->next < demand->ndata && !(demand->once && demand->written > 0)) {
         if (!log_one(demand)) return;
     }
-    iof_when_space(answer, demand);
+    if (demand->at_head)
+        iof_when_space(answer, demand);
+    else
+        answer(demand);
 }
 
 static struct demand* demand_new(const struct demand* what) {

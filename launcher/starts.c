@@ -47,8 +47,10 @@ static void answer_requester(struct launch* launch) {
 static void start_takes_too_long(void* argument) {
     struct launch* launch = argument;
     launch->timer = NULL;
-    head_say("job %u was not started in time", launch->job->number);
-    if (launch->status == PMIX_SUCCESS) launch->status = PMIX_ERR_TIMEOUT;
+    if (launch->status == PMIX_SUCCESS) {
+        head_say("job %u was not started in time", launch->job->number);
+        launch->status = PMIX_ERR_TIMEOUT;
+    }
     answer_requester(launch);
 }
 
@@ -70,13 +72,14 @@ static void launched(struct launch* launch) {
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
     launches--;
-    loop_cancel(launch->timer);
+    job->starting = false;
     if (launch->requester < 0) progress_end();
     if (launch->status == PMIX_SUCCESS) {
         report_launch_complete(job);
         if (launch->time_limit > 0) loop_after(launch->time_limit, time_limit_over, (void*)(uintptr_t)job->number);
     }
     if (launch->status == PMIX_SUCCESS) {
+        loop_cancel(launch->timer);
         answer_requester(launch);
     } else {
         job->term_status = launch->status;
@@ -89,10 +92,7 @@ static void launched(struct launch* launch) {
     }
     if (launch->status == PMIX_SUCCESS && launch->requester < 0) headio_stdin_to(job, options);
     if (launch->status == PMIX_SUCCESS) free(launch);
-    for (struct job *each = jobs_first(), *next; each && launches == 0; each = next) {
-        next = each->next;
-        if (each->alive == 0) head_job_over(each);
-    }
+    if (job->alive == 0) head_job_over(job);
 }
 
 static void started(pmix_status_t status, struct buffer* body, void* argument) {
@@ -175,6 +175,7 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
 
 static void launch_job(struct launch* launch) {
     launches++;
+    launch->job->starting = true;
     job_place_beside_others(launch->job);
     jobs_add(launch->job);
     struct buffer body = {0};
@@ -215,7 +216,9 @@ void on_spawn(int from, uint64_t id, struct buffer* body) {
 }
 
 void starts_job_over(struct job* job) {
-    if (job->failed_launch) answer_requester(job->failed_launch);
+    if (!job->failed_launch) return;
+    loop_cancel(job->failed_launch->timer);
+    answer_requester(job->failed_launch);
     free(job->failed_launch);
     job->failed_launch = NULL;
 }

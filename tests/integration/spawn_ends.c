@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
- * usage: spawn_ends limits|silent_node|hears|aborts|refused|replaced|orphans|terminated|many COUNT KIB
+ * usage: spawn_ends limits|silent_node|hears|aborts|beside|refused|replaced|orphans|terminated|many COUNT KIB
  * The children are this program too. */
 #include <signal.h>
 
@@ -175,6 +175,30 @@ static void aborts(int argc, char** argv) {
         CHECK(ended.exit_code == 6 && strcmp(ended.affected.nspace, nspace) == 0);
         ended.exit_code = 0;
     }
+    fence(false);
+    finish();
+}
+
+static pmix_status_t spawn_program(const char* path) {
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    app_of(&app, 1, "child", "never", NULL);
+    free(app.cmd);
+    app.cmd = strdup(path);
+    return spawn(NULL, 0, &app, 1, nspace);
+}
+
+/* A spawn that fails is answered while others never stop to spawn. rows: C7 */
+static void beside(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank == 0) {
+        for (int i = 0; i < 3; i++) CHECK_STATUS(spawn_program("/no/such/program"), PMIX_ERR_JOB_EXE_NOT_FOUND);
+        raise_flag("answered");
+    }
+    while (me.rank != 0 && look_up_string("answered", NULL, 0, NULL, 0, NULL) != PMIX_SUCCESS)
+        CHECK_OK(spawn_program("/bin/true"));
     fence(false);
     finish();
 }
@@ -362,6 +386,7 @@ int main(int argc, char** argv) {
         {"limits", limits},
         {"silent_node", silent_node},
         {"hears", hears},
+        {"beside", beside},
         {"refused", refused},
         {"replaced", replaced},
         {"orphans", orphans},

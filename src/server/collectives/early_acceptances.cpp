@@ -20,9 +20,23 @@ void EarlyAcceptances::accepted(std::string_view group, const ProcId& inviter, c
     const bool unknown = of_inviter->size_known() && inviter.rank >= of_inviter->size();
     const bool ours = unknown ? of_proc != nullptr && of_proc->is_local(proc.rank) : of_inviter->is_local(inviter.rank);
     if (!ours) return;
+    if (group.size() > common::kMaxNspaceLength) return;  // no group can have this name
     over(group, inviter, {proc});
-    if (waiting_.size() >= kMost) waiting_.erase(waiting_.begin());
-    waiting_.push_back({std::string(group), inviter, proc, unknown || of_inviter->has_left(inviter.rank)});
+    // A process that is known here pays for itself, one of another node is the inviter's affair.
+    auto user = registry_.user_of(proc);
+    if (!user) user = registry_.user_of(inviter);
+    Early early{std::string(group), inviter, proc, unknown || of_inviter->has_left(inviter.rank), user};
+    const size_t bytes = sizeof early + group.size() + inviter.nspace.size() + proc.nspace.size();
+    if (!early.charge.set(user ? budget_.of(*user) : nullptr, bytes)) return;
+    forget_oldest_of(user);
+    waiting_.push_back(std::move(early));
+}
+
+// Makes place for one more.
+void EarlyAcceptances::forget_oldest_of(std::optional<uint32_t> user) {
+    const auto is_theirs = [&](const Early& e) { return e.user == user; };
+    if (std::count_if(waiting_.begin(), waiting_.end(), is_theirs) < static_cast<ptrdiff_t>(kMost)) return;
+    waiting_.erase(std::find_if(waiting_.begin(), waiting_.end(), is_theirs));
 }
 
 void EarlyAcceptances::over(std::string_view group, const ProcId& inviter, const common::ProcList& procs) noexcept {

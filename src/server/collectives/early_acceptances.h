@@ -3,15 +3,18 @@
 //
 // Fed by GroupInvitations with the events as they pass. The server of the inviter keeps these, as only it is notified
 // of the inviter's end; that the inviter is no process at all, every server finds out for its own processes. Loop
-// thread only. What can go wrong: of more than kMost the oldest is forgotten, and waits for its own limit; what there
-// is no memory to tell stays due, and is told when the server recovers.
+// thread only. Each is charged to its user. What can go wrong: of more than kMost of one user the oldest is forgotten,
+// and waits for its own limit, and so does one that the account cannot take; what there is no memory to tell stays due,
+// and is told when the server recovers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/ids.h"
+#include "server/base/budget.h"
 #include "server/namespaces/registry.h"
 
 namespace pmix::server {
@@ -22,7 +25,8 @@ class EarlyAcceptances {
   public:
     static constexpr size_t kMost = 1024;
 
-    EarlyAcceptances(Registry& registry, Groups& groups) : registry_(registry), groups_(groups) {}
+    EarlyAcceptances(Registry& registry, Budget& budget, Groups& groups)
+        : registry_(registry), budget_(budget), groups_(groups) {}
 
     void accepted(std::string_view group, const common::ProcId& inviter, const common::ProcId& proc);
     // They are invited now, or need not wait any longer.
@@ -40,9 +44,14 @@ class EarlyAcceptances {
         common::ProcId inviter;
         common::ProcId proc;
         bool due = false;
+        std::optional<uint32_t> user{};
+        Charge charge{};
     };
 
+    void forget_oldest_of(std::optional<uint32_t> user);
+
     Registry& registry_;
+    Budget& budget_;
     Groups& groups_;
     std::vector<Early> waiting_;  // oldest first
 };

@@ -97,7 +97,7 @@ void GroupInvitations::invited(std::string_view group, const ProcId& leader, con
     std::map<ProcId, Invited> fresh;
     for (const ProcId& p : targets) fresh.try_emplace(p);
     auto at = find(group, leader);
-    const std::optional<uint32_t> user = at != open_.end() ? at->user : user_of(leader);
+    const std::optional<uint32_t> user = at != open_.end() ? at->user : registry_.user_of(leader);
     const AccountPtr account = user ? budget_.of(*user) : nullptr;
     if (at == open_.end()) {
         Invitation made{std::string(group), leader, user};
@@ -198,7 +198,7 @@ bool GroupInvitations::have_accepted(const ProcId& leader, std::string_view grou
 }
 
 AccountPtr GroupInvitations::account_of(const ProcId& leader) const {
-    const std::optional<uint32_t> user = user_of(leader);
+    const std::optional<uint32_t> user = registry_.user_of(leader);
     return user ? budget_.of(*user) : nullptr;
 }
 
@@ -251,13 +251,6 @@ void GroupInvitations::report(ReportRows& rows) const {
 bool GroupInvitations::is_local(const ProcId& proc) const noexcept {
     const Nspace* nspace = registry_.find(proc.nspace);
     return nspace != nullptr && nspace->is_local(proc.rank);
-}
-
-std::optional<uint32_t> GroupInvitations::user_of(const ProcId& leader) const {
-    const Nspace* nspace = registry_.find(leader.nspace);
-    if (nspace == nullptr) return std::nullopt;
-    const Client* client = nspace->find_client(leader.rank);
-    return client != nullptr ? client->uid : nspace->owner;
 }
 
 // Makes place for one more.

@@ -33,7 +33,11 @@ class GroupInvitations {
     static constexpr size_t kMaxOpenOfUser = 1024;
 
     GroupInvitations(Scheduler& scheduler, Registry& registry, Budget& budget, Groups& groups)
-        : scheduler_(scheduler), registry_(registry), budget_(budget), groups_(groups), early_(registry, groups) {}
+        : scheduler_(scheduler),
+          registry_(registry),
+          budget_(budget),
+          groups_(groups),
+          early_(registry, budget, groups) {}
 
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos);
     // The inviter has answered the acceptance of an invitation that is over.
@@ -82,7 +86,6 @@ class GroupInvitations {
     bool has_gone(const common::ProcId& proc) const noexcept;
     bool is_local(const common::ProcId& proc) const noexcept;
 
-    std::optional<uint32_t> user_of(const common::ProcId& leader) const;
     void forget_oldest_of(std::optional<uint32_t> user);
 
     Scheduler& scheduler_;

@@ -36,6 +36,10 @@ bool names(const ProcId& pattern, const ProcId& proc) {
     return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
 }
 
+bool is_of_invitation(pmix_status_t code) {
+    return code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED || code == PMIX_GROUP_INVITE_DECLINED;
+}
+
 // Root and the server's own user could do by other means whatever an event makes a process do.
 bool is_trusted(uint32_t uid) {
     return uid == 0 || uid == ::geteuid();
@@ -389,8 +393,8 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
     // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires. Those of
-    // a group to some processes have to reach each of them: their sender waits for its answer.
-    const bool all_count = peer.strict() || (range == PMIX_RANGE_CUSTOM && common::is_group_event(request.status) &&
+    // an invitation have to reach all that they are for: their sender waits for answers, and so do these.
+    const bool all_count = peer.strict() || (range == PMIX_RANGE_CUSTOM && is_of_invitation(request.status) &&
                                              !std::all_of(event->targets.begin(), event->targets.end(),
                                                           [&](const ProcId& target) { return within_node(target); }));
     const bool lost = hand_up && !host_.has_notify() && (all_count || !somebody_is_told(*event, peer));

@@ -157,8 +157,10 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     // A tool that took this name before it was a job's.
     if (fresh && nspace.is_a_job())
         observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(job_name, PMIX_RANK_WILDCARD));
-    if (auto early = by_host ? early_variables_.extract(job_name) : decltype(early_variables_)::node_type()) {
-        rc = add_variables(job_name, early.mapped());
+    if (const auto early = early_of(job_name); by_host && early != early_variables_.end()) {
+        const common::InfoList infos = std::move(early->second);
+        early_variables_.erase(early);
+        rc = add_variables(job_name, infos);
         if (rc != PMIX_SUCCESS)
             WIREUP_LOG(server, warn, "what the host gave for \"%s\" before is left out: %s", job_name.c_str(),
                        common::log_status(rc));
@@ -171,7 +173,7 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
 
 void Registration::deregister_nspace(std::string_view given) {
     std::string name(given);  // the caller's may be the one that goes
-    early_variables_.erase(name);
+    std::erase_if(early_variables_, [&](const auto& early) { return early.first == name; });
     Nspace* nspace = registry_.find(name);
     if (nspace == nullptr) return;
     observers_.notify(&LifecycleObserver::name_withdrawn, ProcId(name, PMIX_RANK_WILDCARD));
@@ -317,10 +319,10 @@ pmix_status_t Registration::register_session(uint32_t id, JobInfo&& session) {
 }
 
 pmix_status_t Registration::keep_variables(std::string_view name, const common::InfoList& infos) {
-    auto at = early_variables_.find(name);
+    auto at = early_of(name);
     if (at == early_variables_.end()) {
-        if (early_variables_.size() >= kMostEarly) return PMIX_ERR_OUT_OF_RESOURCE;
-        at = early_variables_.emplace(name, common::InfoList()).first;
+        if (early_variables_.size() >= kMostEarly) early_variables_.pop_front();
+        at = early_variables_.insert(early_variables_.end(), {std::string(name), common::InfoList()});
     }
     return at->second.append_all(infos.c_array(), infos.size());
 }

@@ -5,7 +5,11 @@
 // Loop thread only. Each call answers a status. Repeating a call updates.
 #pragma once
 
+#include <algorithm>
+#include <deque>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/base/lifecycle.h"
@@ -48,7 +52,7 @@ class Registration final : public LifecycleObserver {
     }
     pmix_status_t delete_process_set(std::string_view name) { return sets_.remove(name); }
     // More variables for the children of a namespace, from PMIx_server_setup_local_support. Those of a namespace that
-    // is not registered yet wait for it. PMIX_ERR_OUT_OF_RESOURCE: so many wait already.
+    // is not registered yet wait for it; of more than so many namespaces those of the oldest are forgotten.
     static constexpr size_t kMostEarly = 256;
     pmix_status_t add_variables(std::string_view nspace, const common::InfoList& infos);
 
@@ -67,6 +71,10 @@ class Registration final : public LifecycleObserver {
     void never_registered(Nspace& nspace, common::Rank rank);
     LaunchEnv::Block environment_of(const Nspace& nspace, const Client& client,
                                     std::shared_ptr<const LaunchEnv::Edits> edits);
+    auto early_of(std::string_view name) noexcept {
+        return std::find_if(early_variables_.begin(), early_variables_.end(),
+                            [&](const auto& early) { return early.first == name; });
+    }
     pmix_status_t keep_variables(std::string_view name, const common::InfoList& infos);
     void set_environments(const Nspace& nspace);
     LaunchEnv::Edits device_edits(const Nspace& nspace, const common::ProcId& proc);
@@ -77,7 +85,7 @@ class Registration final : public LifecycleObserver {
     ProcessSets sets_;
     Resources resources_;
     std::map<uint32_t, JobInfo> sessions_;
-    std::map<std::string, common::InfoList, std::less<>> early_variables_;  // of namespaces that are still to come
+    std::deque<std::pair<std::string, common::InfoList>> early_variables_;  // of namespaces that are still to come
     GpuList gpus_;
     NicList nics_;
     std::optional<std::vector<common::Gpu>> known_gpus_;

@@ -125,6 +125,13 @@ void Registry::remove_user(uint32_t uid) noexcept {
     if (it != users_.end() && --it->second == 0) users_.erase(it);
 }
 
+std::optional<uint32_t> Registry::user_of(const ProcId& proc) const noexcept {
+    const Nspace* nspace = find(proc.nspace);
+    if (nspace == nullptr) return std::nullopt;
+    const Client* client = nspace->find_client(proc.rank);
+    return client != nullptr ? client->uid : nspace->owner;
+}
+
 Client* Registry::find_client(const ProcId& proc) noexcept {
     Nspace* nspace = find(proc.nspace);
     return nspace == nullptr ? nullptr : nspace->find_client(proc.rank);

@@ -154,6 +154,8 @@ class Registry final : public MemberView {
     void remove_user(uint32_t uid) noexcept;
     bool has_user(uint32_t uid) const noexcept { return users_.find(uid) != users_.end(); }
     Client* find_client(const common::ProcId& proc) noexcept;
+    // Whose process it is; none: of a job of which this server has not been told a user.
+    std::optional<uint32_t> user_of(const common::ProcId& proc) const noexcept;
     // Null when the process is not one of a namespace known here.
     std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
     common::ProcId proc_of(MemberId member) const;

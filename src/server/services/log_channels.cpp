@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "common/base/xml.h"
 #include "common/values/support.h"
@@ -74,19 +75,38 @@ pmix_status_t write_stream(int fd, std::string_view text, transport::Deadline de
     return PMIX_SUCCESS;
 }
 
-// syslog(3) waits for a daemon that does not read, without an end: whether it reads is asked beforehand. What has no
-// answer here (no daemon, another kind of socket) is syslog's own affair.
-bool syslog_takes_more(transport::Deadline deadline) {
-    const transport::Descriptor line(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un address{AF_UNIX, _PATH_LOG};
-    if (!line || ::connect(line.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return true;
-    return await(line.get(), deadline) != PMIX_ERR_TIMEOUT;
+// As RFC 3164 has an entry, and as syslog(3) writes it.
+std::string syslog_line(int priority, const char* text) {
+    static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const time_t now = ::time(nullptr);
+    tm at{};
+    ::localtime_r(&now, &at);
+    char head[64];
+    std::snprintf(head, sizeof head, "<%d>%s %2d %02d:%02d:%02d ", LOG_USER | priority, kMonths[at.tm_mon % 12],
+                  at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec);
+    return std::string(head) + program_invocation_short_name + ": " + text;
 }
 
+// syslog(3) waits for a daemon that does not read, without an end, so the entry goes by a socket of our own. Where
+// there is no daemon, or one with another kind of socket, it is syslog's affair.
 pmix_status_t write_syslog(int priority, const char* text, transport::Deadline deadline) {
-    if (!syslog_takes_more(deadline)) return PMIX_ERR_TIMEOUT;
-    ::syslog(LOG_USER | priority, "%s", text);
-    return PMIX_SUCCESS;
+    const transport::Descriptor line(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const sockaddr_un address{AF_UNIX, _PATH_LOG};
+    if (!line || ::connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        ::syslog(LOG_USER | priority, "%s", text);
+        return PMIX_SUCCESS;
+    }
+    if ((::setlogmask(0) & LOG_MASK(priority)) == 0) return PMIX_SUCCESS;
+    const std::string entry = syslog_line(priority, text);
+    for (;;) {
+        const pmix_status_t ready = await(line.get(), deadline);
+        if (ready != PMIX_SUCCESS) return ready;
+        if (::send(line.get(), entry.data(), entry.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return PMIX_SUCCESS;
+        // The daemon has ended meanwhile: nobody listens.
+        if (errno == ECONNREFUSED || errno == ENOTCONN || errno == ECONNRESET) return PMIX_SUCCESS;
+        if (errno != EAGAIN && errno != EINTR) return PMIX_ERR_IOF_FAILURE;
+    }
 }
 
 pmix_status_t write_file(const LogTask& log, std::string_view text, const LogSinks& sinks,

@@ -282,7 +282,6 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
     EXPECT_TRUE(zero_->is_silent(100));
 }
 
-// Later releases hand it out once, and leave what is for later handlers to their server.
 // An alarm of its own monitor has its name, and so has what the host reports of it: it has not raised these.
 TEST_F(OpenPmixServingTest, Event_InTheClientsName_IsSentToIt) {
     openpmix::RegisterEventsRequest registration;
@@ -295,6 +294,7 @@ TEST_F(OpenPmixServingTest, Event_InTheClientsName_IsSentToIt) {
     EXPECT_EQ(ProcId("job", 1), event.source.id);
 }
 
+// Later releases hand it out once, and leave what is for later handlers to their server.
 TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsKeptForALaterRelease) {
     OpenPmixClient later(uri_);
     one_.reset();

@@ -597,6 +597,7 @@ TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_InviterEnds_IsTold) {
     for (const std::string& group : {kName, std::string("invited"), std::string("declined"), std::string("answered")})
         event(PMIX_GROUP_INVITE_ACCEPTED, group, {"job", 1}, {inviter});
     event(PMIX_GROUP_INVITE_ACCEPTED, kName, {"far", 3}, {inviter});
+    event(PMIX_GROUP_INVITE_ACCEPTED, std::string(300, 'x'), {"job", 1}, {inviter});  // no name of a group
     event(PMIX_GROUP_INVITED, "invited", inviter, {{"job", 1}});
     event(PMIX_GROUP_CONSTRUCT_COMPLETE, "invited", inviter, {{"job", 1}});
     event(PMIX_GROUP_INVITE_DECLINED, "declined", {"job", 1}, {inviter});
@@ -616,6 +617,10 @@ TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_InviterEnds_IsTold) {
 TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_OfTooMany_ForgetsTheOldest) {
     Setting s;
     listen(s[1], {PMIX_GROUP_LEADER_FAILED});
+    const auto used = [&] {
+        return s.server->on_loop([&] { return s.server->parts().budget.of(::geteuid())->used(); });
+    };
+    const size_t before = used();
     for (size_t i = 0; i <= server::EarlyAcceptances::kMost; ++i) {
         InfoList infos;
         infos.append_string(PMIX_GROUP_ID, "group" + std::to_string(i));
@@ -625,6 +630,7 @@ TEST(ServerGroupFailuresTest, AcceptanceBeforeAnInvitation_OfTooMany_ForgetsTheO
             return 0;
         });
     }
+    EXPECT_GT(used(), before + server::EarlyAcceptances::kMost * 2 * sizeof(ProcId)) << "they are the user's";
     s.kill(0);
     std::vector<std::string> told;
     s.server->turn_until([&] {
