@@ -104,14 +104,14 @@ static const char* stream_name(const struct output* output) {
                                                         : "stddiag";
 }
 
-/* The folders are the user's, whose umask holds. A file of several processes has been emptied by the head: what others
- * have written meanwhile is to stay. */
 /* The command has failed where output that a file was to have is lost. */
 static void report_loss(void) {
     const struct buffer nothing = {0};
     mesh_send(mesh_head(), FRAME_OUTPUT_LOST, &nothing);
 }
 
+/* The folders are the user's, whose umask holds. A file of several processes has been emptied by the head: what others
+ * have written meanwhile is to stay. */
 static void open_file(struct output* output) {
     const struct job* job = output->owner->job;
     char* path = jobio_path(&job->io, job, output->owner->proc.rank, stream_name(output));
