@@ -392,19 +392,24 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires. Those of
-    // an invitation have to reach all that they are for: their sender waits for answers, and so do these.
-    const bool all_count = peer.strict() || (range == PMIX_RANGE_CUSTOM && is_of_invitation(request.status) &&
-                                             !std::all_of(event->targets.begin(), event->targets.end(),
-                                                          [&](const ProcId& target) { return within_node(target); }));
+    const bool all_here = range == PMIX_RANGE_CUSTOM && std::all_of(event->targets.begin(), event->targets.end(),
+                                                                    [&](const ProcId& t) { return within_node(t); });
+    // An invitation has to reach all that it is for: its sender waits for their answers, and so do these.
+    const bool invites = range == PMIX_RANGE_CUSTOM && is_of_invitation(request.status);
+    // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires.
+    const bool all_count = peer.strict() || (invites && !all_here);
     const bool lost = hand_up && !host_.has_notify() && (all_count || !somebody_is_told(*event, peer));
     observers_.notify(&LifecycleObserver::event_notified, request.status, source, event->infos, from_host);
     // Local delivery does not wait for the host, nor for its leave.
     spread(std::move(event).value());
     if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (!hand_up) return reply.status(PMIX_SUCCESS);
+    // A host that cannot carry it (that of Open MPI 4.1) has not kept it from those that are here.
+    const bool delivered = invites && all_here;
     host_.notify_event(request.status, source, range, std::move(up),
-                       [reply = std::move(reply)](HostAnswer& a) mutable { reply.status(common::plain(a.status)); });
+                       [delivered, reply = std::move(reply)](HostAnswer& a) mutable {
+                           reply.status(delivered ? PMIX_SUCCESS : common::plain(a.status));
+                       });
 }
 
 void Events::raise(pmix_status_t code, const ProcId& source, pmix_data_range_t range, InfoList infos,

@@ -156,6 +156,30 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
     EXPECT_EQ(PMIX_SUCCESS, notify(b, "here", PMIX_RANGE_NAMESPACE));
 }
 
+// A host that fails to carry an invitation has not kept it from the processes of this node. rows: E18
+TEST(ServerEventsTest, Notify_HostFailsToCarryAnInvitation_CountsForOtherNodes) {
+    FakeHost host;
+    host.statuses["notify_event"] = PMIX_ERROR;
+    const pmix_server_module_t module = host.module();
+    TestServer server(&module, {});
+    server.job("wide", 2, 2);
+    FakeClient a(server, {"wide", 0});
+    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    const auto notify = [&](pmix_status_t code, common::ProcList targets) {
+        common::NotifyEventRequest request;
+        request.status = code;
+        request.source = {"wide", 0};
+        request.range = PMIX_RANGE_CUSTOM;
+        InfoList custom;
+        common::append_proc_array(custom, PMIX_EVENT_CUSTOM_RANGE, targets);
+        request.infos = std::move(custom);
+        return a.ask<Command::notify_event>(request);
+    };
+    EXPECT_EQ(PMIX_SUCCESS, notify(PMIX_GROUP_INVITED, {{"wide", 1}}));
+    EXPECT_EQ(PMIX_ERROR, notify(PMIX_GROUP_INVITED, {{"wide", 1}, {"wide", 2}}));
+    EXPECT_EQ(PMIX_ERROR, notify(-100, {{"wide", 1}})) << "of others the host's answer counts";
+}
+
 // Local delivery is not held up by a host that takes none. rows: E18
 TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
     FakeHost host;
