@@ -285,6 +285,7 @@ static void node_lost(int argc, char** argv) {
     CHECK_OK(asked.status);
     CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == PMIX_PROC_STATE_ABORTED_BY_SIG);
     forget(&asked);
+    PMIX_INFO_DESTRUCT(&of_last);
     CHECK_OK(PMIx_Finalize(NULL, 0));
     printf("OK rank %u\n", me.rank);
 }
