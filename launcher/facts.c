@@ -21,7 +21,6 @@ struct part { /* what one node answered */
     struct facts* facts;
     int node;
     bool have;
-    bool answered; /* it had an answer, which may be in the table already */
     pmix_status_t status;
     pmix_value_t value;
 };
@@ -157,7 +156,7 @@ static void fill_row(const struct job* job, uint32_t rank, pmix_proc_info_t* row
 
 static bool has_answer_of(const struct facts* facts, int node_number) {
     for (int i = 0; i < facts->count; i++) {
-        if (facts->parts[i].node == node_number && facts->parts[i].answered) return true;
+        if (facts->parts[i].node == node_number && facts->parts[i].status == PMIX_SUCCESS) return true;
     }
     return false;
 }
@@ -195,10 +194,13 @@ static bool join(struct facts* facts, pmix_value_t* all) {
             return false;
     }
     if (first < 0 && !facts->table) return false;
-    if (first < 0) make_table(all);
-    if (first >= 0) *all = facts->parts[first].value;
-    if (first >= 0) facts->parts[first].have = false;
-    for (int i = first + 1; first >= 0 && i < facts->count; i++) {
+    if (first < 0) {
+        make_table(all);
+    } else {
+        *all = facts->parts[first].value;
+        facts->parts[first].have = false;
+    }
+    for (int i = first + 1; i < facts->count; i++) {
         pmix_value_t* part = &facts->parts[i].value;
         if (!facts->parts[i].have) continue;
         if (size_of_row(all) == 0 || size_of_row(part) == 0 || part->data.darray->type != all->data.darray->type) {
@@ -271,7 +273,6 @@ static void replied(pmix_status_t status, struct buffer* body, void* argument) {
     struct part* part = argument;
     part->status = status;
     part->have = status == PMIX_SUCCESS && get_value(body, &part->value);
-    part->answered = part->have;
     part_done(part->facts);
 }
 
