@@ -125,6 +125,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // loop does watch; false: another caller reads, the connection has ended, or it is too much for once. Does not
     // wait. Any thread.
     bool read_pending() noexcept;
+    // It is closed, or somebody has read or sent the last there was, and on_closed() is under way. Any thread.
+    bool has_ended() const noexcept;
 
     // After the hello.
     void set_max_payload(uint32_t bytes) noexcept;

@@ -217,6 +217,10 @@ bool Connection::read_pending() noexcept {
     return drained && status == PMIX_SUCCESS;
 }
 
+bool Connection::has_ended() const noexcept {
+    return state_->has_ended();
+}
+
 bool Connection::State::has_ended() noexcept {
     MutexLock lock(role_mutex);
     return closed || failure != PMIX_SUCCESS;

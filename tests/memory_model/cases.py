@@ -340,6 +340,20 @@ def fence_round(o):
     return {"word": 0, "data0": 0, "data1": 0}, [process("data0", "data1"), process("data1", "data0")]
 
 
+@case(orders={"join": "acq_rel", "by_request": "acq_rel"}, forbids=lambda result: result[1] == (1, 0),
+      spare={"join release": "it is the access of fence_round.join too", "by_request acquire": "it ends no round: a process that sees it asks the server"})
+def fence_turned(o):
+    """A server that makes a round one of requests finds all that have joined it."""
+    def process():
+        yield store("joined", 1, "relaxed")
+        yield change("word", lambda word: word + 1 if word < 10 else None, o["join"])
+
+    def server():
+        before = yield change("word", plus(10), o["by_request"])
+        return before, (yield load("joined", "relaxed"))
+    return {"joined": 0, "word": 0}, [process, server]
+
+
 @case(orders={"leave": "seq_cst", "last_look": "seq_cst", "end_watch": "seq_cst", "look": "seq_cst", "take_back": "relaxed",
               "claim": "release"},
       forbids=lambda result: result not in (("left", 1), ("sends", "nothing")),

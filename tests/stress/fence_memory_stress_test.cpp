@@ -54,6 +54,7 @@ TEST(FenceMemoryStress, EverybodyMeetsInEveryRound) {
     std::atomic<int> wrong{0}, by_request{0}, by_server{0};
     std::atomic<bool> done{false};
     std::mutex server_is_one_thread;
+    std::vector<uint32_t> found(kProcesses, ~0u);  // by the server: the last round that it turned and each has joined
 
     const auto process = [&](uint32_t slot) {
         // One mapping for all: ThreadSanitizer knows memory by its address, and finds no order between two.
@@ -73,6 +74,8 @@ TEST(FenceMemoryStress, EverybodyMeetsInEveryRound) {
                 const auto end = fence.wait(join.round, Deadline::in_ms(60'000));
                 if (end.kind == Ended::ended && end.status == PMIX_SUCCESS) return;
                 if (end.kind != Ended::by_request) return void(++wrong);
+                std::lock_guard lock(server_is_one_thread);
+                if (found[slot] != join.round) ++wrong;
             }
             ++by_request;
             requests.ask();
@@ -89,7 +92,17 @@ TEST(FenceMemoryStress, EverybodyMeetsInEveryRound) {
         while (!done) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             std::lock_guard lock(server_is_one_thread);
-            if (memory.state().mode == Mode::open) memory.turn_to_requests();
+            if (memory.state().mode != Mode::open) continue;
+            memory.turn_to_requests();
+            const auto state = memory.state();
+            if (state.mode != Mode::by_request) continue;  // all had joined, and the last one waits for the lock
+            uint32_t joined = 0;
+            for (uint32_t slot = 0; slot < kProcesses; ++slot) {
+                if (!memory.has_joined(slot, state.round)) continue;
+                found[slot] = state.round;
+                ++joined;
+            }
+            if (joined < state.joined) ++wrong;
         }
     });
     std::vector<std::thread> processes;
@@ -126,7 +139,7 @@ TEST(FenceMemoryStress, CommitsThatAreLeft_AreTakenOnceAndInOrder) {
             for (uint32_t& one : copies) one = number;
             const common::Bytes part(reinterpret_cast<const uint8_t*>(copies), sizeof copies);
             const bool in_order = last_left == number - 1 || sent[slot].read.load() == number - 1;
-            if (in_order && mailboxes.leave(slot, {&part, 1}) == CommitMailboxes::Left::there) {
+            if (in_order && mailboxes.leave(slot, {&part, 1})) {
                 last_left = number;
                 ++left;
                 continue;

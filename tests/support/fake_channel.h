@@ -30,7 +30,8 @@ class FakeChannel final : public client::Channel {
     bool another_users = false;
     bool no_call_without_a_limit = false;  // then one is a failure at once
     std::atomic<int> queue_waits{0};
-    std::function<void()> on_wait_for_room;     // not from within itself
+    std::function<void()> on_wait_for_room;  // not from within itself
+    std::function<void()> on_look;
     pmix_status_t queue_status = PMIX_SUCCESS;  // what wait_for_room() answers
 
     pmix_status_t send(const common::FrameHeader& header, common::Bytes payload) override {
@@ -68,6 +69,9 @@ class FakeChannel final : public client::Channel {
     }
     bool serves_root_for_another() const noexcept override { return another_users; }
     bool connected() const noexcept override { return open; }
+    void look() noexcept override {
+        if (on_look) on_look();
+    }
     void close() noexcept override { open = false; }
 
     // The server's answer, from the loop.

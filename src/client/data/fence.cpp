@@ -91,7 +91,8 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
     MemoryFence::Outcome met;
     bool collect = false;
     const uint64_t commit = session.sent_commit();
-    if (p->whole && says_only_collect(infos, ninfos, collect) && session.connected() && !session.must_not_wait()) {
+    if (p->whole && says_only_collect(infos, ninfos, collect) && session.still_connected() &&
+        !session.must_not_wait()) {
         met = session.memory_fence().fence(collect, commit, [&session](uint32_t round) {
             common::FenceJoinedNotify joined;
             joined.round = round;
@@ -115,8 +116,10 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
         }
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
         if (rc == PMIX_SUCCESS) counted.settled();
-        // It was lost during this call.
-        if (joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
+        if (joined && (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION)) {
+            session.memory_fence().leave_round(met.round);
+            rc = PMIX_ERR_LOST_CONNECTION;  // it was lost during this call
+        }
     } else {
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
     }

@@ -143,7 +143,6 @@ SendResult send_frame(Session& session, size_t frame_limit) {
     } catch (const std::bad_alloc&) {  // as if it had been refused
     }
     if (rc != PMIX_SUCCESS) {
-        session.memory_fence().commit_not_sent();
         session.refusals().not_sent(number);
         return {rc};
     }
@@ -213,6 +212,8 @@ pmix_status_t store_internal(Session& session, const pmix_proc_t* proc, const ch
 pmix_status_t commit(Session& session, size_t frame_limit) {
     // What was refused of the commits before is to be told now.
     if (session.sent_commit() != 0) session.read_refusals();
+    // It may be left in memory, without a word to the server.
+    if (session.has_server() && session.mine().anything_staged()) (void)session.still_connected();
     for (bool first = true;; first = false) {
         // Without the lock: the loop's thread, which drains the queue, may be in a commit called by a callback. Before
         // each frame, because the queue to a slow server may be full after any of them.

@@ -79,6 +79,8 @@ class Channel {
     }
 
     virtual bool connected() const noexcept = 0;
+    // Notices a server that is gone, where no thread would see that before the next request. Does not wait. Any thread.
+    virtual void look() noexcept {}
 
     // The server may have newer data of this process than it has sent here, without having said so. Any thread.
     virtual bool may_be_old(std::string_view nspace, common::Rank rank) const noexcept {

@@ -53,6 +53,16 @@ void Session::Blocked::complete(Answer&& answer) noexcept {
     waiter.complete();
 }
 
+bool Session::still_connected() noexcept {
+    if (channel_ == nullptr) return false;
+    const int64_t now = transport::monotonic_ms();
+    if (now - looked_at_ms_.load(std::memory_order_relaxed) >= kLookMs) {
+        looked_at_ms_.store(now, std::memory_order_relaxed);
+        channel_->look();
+    }
+    return channel_->connected();
+}
+
 void Session::read_refusals() noexcept {
     std::optional<uint32_t> count;
     {

@@ -118,6 +118,9 @@ class Session final : public transport::ConnectionHandler {
     OwnFacts& own_facts() noexcept { return own_facts_; }
 
     bool connected() const noexcept { return channel_ != nullptr && channel_->connected(); }
+    // The same for a caller that may go on for long without a word to the server: every kLookMs it looks whether that
+    // is still there.
+    bool still_connected() noexcept;
     bool server_takes(const pmix_value_t& value) const { return channel_ == nullptr || channel_->takes(value); }
     // See Channel. Loop.
     void note_event(uint64_t number, uint64_t replay_for) {
@@ -353,6 +356,8 @@ class Session final : public transport::ConnectionHandler {
     // The namespace has ended at the server. Without memory for it, all stays as it is.
     void forget_ended(std::string_view nspace) noexcept;
 
+    static constexpr int64_t kLookMs = 10;
+
     transport::EventLoop& loop_;
     const common::ProcId self_;
     std::atomic<const common::ProcId*> server_;
@@ -386,6 +391,7 @@ class Session final : public transport::ConnectionHandler {
     uint64_t commits_ = 0;
     uint64_t resent_up_to_ = 0;
     std::atomic<uint64_t> sent_commit_{0};
+    std::atomic<int64_t> looked_at_ms_{0};  // still_connected()
     CommitRefusals refusals_;
     std::atomic<uint32_t> refusals_read_{0};  // of dstore::Reader::refusals()
     MemoryFence memory_fence_;

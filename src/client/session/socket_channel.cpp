@@ -26,16 +26,26 @@ common::Result<std::unique_ptr<SocketChannel>> SocketChannel::open(transport::Ev
 }
 
 pmix_status_t SocketChannel::send(const common::FrameHeader& header, common::Bytes payload) {
-    return connected() ? connection_->send(header, payload) : PMIX_ERR_UNREACH;
+    return connected() ? sent(connection_->send(header, payload)) : PMIX_ERR_UNREACH;
 }
 
 pmix_status_t SocketChannel::send_parts(const common::FrameHeader& header, std::span<const common::Bytes> parts) {
-    return connected() ? connection_->send_parts(header, parts) : PMIX_ERR_UNREACH;
+    return connected() ? sent(connection_->send_parts(header, parts)) : PMIX_ERR_UNREACH;
 }
 
 pmix_status_t SocketChannel::send_and_wait(const common::FrameHeader& header, common::Bytes payload,
                                            transport::Waiter& waiter, transport::Deadline deadline) {
     return connected() ? connection_->send_and_wait(header, payload, waiter, deadline) : PMIX_ERR_UNREACH;
+}
+
+// It may be that nobody reads from now on, and so nothing else would show it.
+pmix_status_t SocketChannel::sent(pmix_status_t rc) noexcept {
+    if (rc == PMIX_ERR_LOST_CONNECTION) connected_.store(false, std::memory_order_release);
+    return rc;
+}
+
+void SocketChannel::look() noexcept {
+    if (!connection_->read_pending() && connection_->has_ended()) connected_.store(false, std::memory_order_release);
 }
 
 void SocketChannel::close() noexcept {

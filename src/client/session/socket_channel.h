@@ -26,12 +26,15 @@ class SocketChannel final : public Channel, private transport::ConnectionHandler
     pmix_status_t wait_for_room(transport::Deadline deadline) override { return connection_->wait_for_room(deadline); }
     bool read_pending() noexcept override { return connection_->read_pending(); }
     bool connected() const noexcept override { return connected_.load(std::memory_order_acquire); }
+    void look() noexcept override;
     void close() noexcept override;
     void abandon() noexcept override;
 
     bool serves_root_for_another() const noexcept override { return another_users_; }
 
   private:
+    // What a send has ended with.
+    pmix_status_t sent(pmix_status_t rc) noexcept;
     explicit SocketChannel(transport::ConnectionHandler& sink) noexcept : sink_(sink) {}
     bool take_anywhere(transport::ReceivedFrame& frame) noexcept override { return sink_.take_anywhere(frame); }
     void on_frame(transport::ReceivedFrame frame) REQUIRES(common::loop_thread) override;

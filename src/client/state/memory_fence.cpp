@@ -61,21 +61,17 @@ MemoryFence::Entry MemoryFence::enter() {
 bool MemoryFence::leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept {
     if (!allowed_) return false;
     MutexLock lock(mutex_);
-    tells_ = false;
     if (entry_.memory == nullptr) return false;
     // A mailbox that is empty says that what was left there is with the server.
     if (left_ != number - 1 && settled_.load(std::memory_order_acquire) != number - 1) return false;
-    using Left = transport::CommitMailboxes::Left;
-    const Left left = entry_.memory->mailboxes().leave(entry_.slot, parts);
-    tells_ = left == Left::sends_and_tells;
-    if (left == Left::there) left_ = number;
-    return left == Left::there;
+    if (!entry_.memory->mailboxes().leave(entry_.slot, parts)) return false;
+    left_ = number;
+    return true;
 }
 
-void MemoryFence::commit_not_sent() noexcept {
+void MemoryFence::leave_round(uint32_t round) noexcept {
     MutexLock lock(mutex_);
-    if (entry_.memory != nullptr && tells_) entry_.memory->mailboxes().not_told();
-    tells_ = false;
+    if (entry_.memory != nullptr) entry_.memory->leave(round);
 }
 
 void MemoryFence::wait(FenceMemory& memory, Outcome& outcome) noexcept {

@@ -84,7 +84,8 @@ class MemoryFence {
             outcome.ended = true;
         } else if (join.kind != Kind::refused) {
             outcome.round = join.round;
-            if (join.kind != Kind::last_to_server || tell(join.round)) wait(*entry.memory, outcome);
+            const bool waits = join.kind == Kind::waits || (join.kind == Kind::last_to_server && tell(join.round));
+            if (waits) wait(*entry.memory, outcome);
             if (!outcome.ended) outcome.request.emplace(*this, commit);
         }
         if (outcome.ended) settled_.store(commit, std::memory_order_relaxed);
@@ -96,8 +97,8 @@ class MemoryFence {
     // Leaves the process's commit of this number in the memory. False: it is to be sent. Commits keep their order: the
     // one before is with the server. Under the commit mutex, as the next one.
     bool leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept;
-    // It was to be sent, and could not be.
-    void commit_not_sent() noexcept;
+    // A call that has joined this round ends without an answer: the server is lost.
+    void leave_round(uint32_t round) noexcept;
 
   private:
     struct Entry {
@@ -119,8 +120,7 @@ class MemoryFence {
     std::atomic<uint64_t> settled_{0};  // the newest commit that the server has seen to
     mutable common::Mutex mutex_;
     Entry entry_ GUARDED_BY(mutex_);
-    uint64_t left_ GUARDED_BY(mutex_) = 0;   // the newest commit that was left in this memory
-    bool tells_ GUARDED_BY(mutex_) = false;  // the commit that is sent has the server look
+    uint64_t left_ GUARDED_BY(mutex_) = 0;  // the newest commit that was left in this memory
 };
 
 }  // namespace pmix::client

@@ -67,7 +67,8 @@ class Collective {
     // every_clone: the caller's rank has joined only when all processes connected under it have.
     // charge: for a round that this caller opens, until it is forgotten; of one that has ended, memory_of() is kept.
     Entered enter(const Signature& signature, MemberId member, bool every_clone = false, Charge charge = {});
-    // All of these have joined at once, elsewhere, a round of a set without any (is_idle()): opens it.
+    // All of these, or those that are there yet, have joined at once, elsewhere, a round of a set without any
+    // (is_idle()): opens it.
     Entered enter_all(const Signature& signature, const std::vector<MemberId>& members, Charge charge = {});
     // No round of this set is open, or stays.
     bool is_idle(const Signature& signature) const { return queues_.count(signature) == 0; }

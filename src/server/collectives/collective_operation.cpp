@@ -57,19 +57,33 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     if (entered.state != Collective::State::waiting) start(entered.round, round);
 }
 
-CollectiveOperation::Opened CollectiveOperation::open_for_all(const Signature& signature,
-                                                              const std::vector<MemberId>& members, Charge charge) {
+CollectiveOperation::Opened CollectiveOperation::open_for(const Signature& signature,
+                                                          const std::vector<MemberId>& members, Charge charge) {
     // Made before: a round that is open without one would be ended with an error, and its callers ask for another one.
     Prepared prepared = prepare();
     prepared.mapped()->signature = signature;
     const auto entered = collective_.enter_all(signature, members, std::move(charge));
     if (entered.round == 0) return {};
-    WIREUP_LOG(server, debug, "%s round %llu: all %zu joined in memory", name_,
+    WIREUP_LOG(server, debug, "%s round %llu: %zu joined in memory", name_,
                static_cast<unsigned long long>(entered.round), members.size());
     Round& round = add(entered.round, std::move(prepared));
     const bool broken = entered.state == Collective::State::broken;
     round.local_status = broken ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
     return {entered.round, entered.state != Collective::State::waiting};
+}
+
+CollectiveOperation::Opened CollectiveOperation::enter_from_elsewhere(const Signature& signature, MemberId member,
+                                                                      Charge charge) {
+    Prepared prepared = prepare();
+    prepared.mapped()->signature = signature;
+    const auto entered = collective_.enter(signature, member, false, std::move(charge));
+    using State = Collective::State;
+    if (entered.state == State::not_member || entered.state == State::refused) return {};
+    if (entered.state == State::over) return {entered.round, false, entered.status};
+    Round* const open = find(entered.round);
+    Round& round = open != nullptr ? *open : add(entered.round, std::move(prepared));
+    if (entered.state == State::broken) round.local_status = PMIX_ERR_PARTIAL_SUCCESS;
+    return {entered.round, entered.state != State::waiting};
 }
 
 void CollectiveOperation::run(const std::vector<Collective::Event>& events) {

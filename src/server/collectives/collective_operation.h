@@ -5,6 +5,7 @@
 // replies, infos and timer of each round. Loop thread only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,13 +53,16 @@ class CollectiveOperation : public CollectiveEngine {
     const common::Function function_;
 
     void ended(RoundId id, Round&, pmix_status_t status) override { collective_.end(id, status); }
-    // All of these have joined at once, elsewhere: opens a round of a set that has none. 0: there is one, or there is
-    // no room for another. It is to be started if it is complete, or broken.
+    // Processes that have joined elsewhere and wait there: the round is to be started if it is complete, or broken.
     struct Opened {
-        RoundId id = 0;
+        RoundId id = 0;  // 0: there is no room for it
         bool complete = false;
+        std::optional<pmix_status_t> end{};  // it had ended before
     };
-    Opened open_for_all(const Signature& signature, const std::vector<MemberId>& members, Charge charge);
+    // All of these at once, of a set that has no round (id 0: it has one): opens one.
+    Opened open_for(const Signature& signature, const std::vector<MemberId>& members, Charge charge);
+    // One, in the round that a request of its would be in.
+    Opened enter_from_elsewhere(const Signature& signature, MemberId member, Charge charge);
     bool is_idle(const Signature& signature) const { return collective_.is_idle(signature); }
 
   private:

@@ -60,11 +60,16 @@ class Fence final : public CollectiveOperation {
     void answer(Reply& reply, const Signature& signature, pmix_status_t status);
     void join(Peer& peer, common::Result<Signature> procs, common::InfoList infos, Reply reply);
     pmix_status_t refused(const Peer& peer) const;
-    // A process that has joined in memory asks; memory: its job's, perhaps a later one, or none. False: what it has
-    // done there does not count.
+    // A process that has joined in memory asks; memory: its job's, perhaps a later one, or none. False: it takes part
+    // as one that has not.
     bool ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceRequest& request, Reply& reply);
     void run_in_memory(Nspace& nspace, JobFenceMemory& memory);
-    void to_requests(const Nspace& nspace, JobFenceMemory& memory);
+    bool answer_entered(const Nspace& nspace, const Peer& peer, uint32_t round, Reply& reply);
+    void to_requests(Nspace& nspace, JobFenceMemory& memory);
+    void enter_joined(const Nspace& nspace, JobFenceMemory& memory);
+    void enter_late(const Nspace& nspace, JobFenceMemory& memory, JobFenceMemory::Place& place);
+    void take_along(JobFenceMemory& memory, const std::vector<const JobFenceMemory::Place*>& joined,
+                    const Opened& opened);
     void disturb(Nspace& nspace, JobFenceMemory& memory);
     void give_memory(Peer& peer, const Signature& signature, common::FenceReply& message,
                      std::vector<int>& descriptors);

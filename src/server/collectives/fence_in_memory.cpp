@@ -37,16 +37,20 @@ void Fence::joined_in_memory(Peer& peer, common::FenceJoinedNotify& message, Rep
 void Fence::commit_done(Peer& peer) {
     if (!commits_awaited_) return;
     JobFenceMemory* const memory = memories_.of(peer);
-    if (memory != nullptr && memory->has_told && memory->running == 0)
+    if (memory != nullptr && memory->has_told && memory->running == 0) {
         run_in_memory(*registry_.find(peer.id().nspace), *memory);
+    } else if (memory != nullptr) {
+        JobFenceMemory::Place& place = *memory->place_of(peer);
+        if (place.is_due && memory->commits_are_in(place))
+            enter_late(*registry_.find(peer.id().nspace), *memory, place);
+    }
     const auto& all = memories_.all();
-    commits_awaited_ = std::any_of(all.begin(), all.end(),
-                                   [](const auto& one) { return one.second.has_told && one.second.running == 0; });
+    commits_awaited_ = std::any_of(all.begin(), all.end(), [](const auto& one) { return one.second.awaits_commits(); });
 }
 
 bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceRequest& request, Reply& reply) {
     Nspace* const nspace = peer.kind() == PeerKind::client ? registry_.find(peer.id().nspace) : nullptr;
-    const JobFenceRounds* const rounds = nspace != nullptr ? memories_.rounds_of(*nspace) : nullptr;
+    JobFenceRounds* const rounds = nspace != nullptr ? memories_.rounds_of(*nspace) : nullptr;
     if (rounds == nullptr) return false;
     const uint32_t round = request.memory_round;
     JobFenceMemory::Place* const place = memory != nullptr ? memory->place_of(peer) : nullptr;
@@ -67,14 +71,28 @@ bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceReque
             run_in_memory(*nspace, *memory);
             return true;
         }
-        // Somebody is late, or it did not count. The last one may join while it is turned: then it is over.
-        if (memory->running == 0 && round == state.round && state.mode == Mode::open) to_requests(*nspace, *memory);
-        memory = memories_.find(*nspace);
-        if (memory == nullptr || round == memory->shared->state().round) return false;
+        // Somebody is late, or has left it. The last one may join while it is turned: then it is over.
+        if (memory->running == 0 && round == state.round && state.mode != Mode::at_server)
+            to_requests(*nspace, *memory);
     }
-    if (rounds->was_turned(round)) return false;
+    if (answer_entered(*nspace, peer, round, reply)) return true;
+    memory = memories_.find(*nspace);
+    if ((memory != nullptr && round == memory->shared->state().round) || rounds->was_turned(round)) return false;
     // It is over.
     answer(reply, all_of(nspace->name), rounds->end_of(round));
+    return true;
+}
+
+// It was entered when its round was turned to requests. It asks for that one, and is no further member of it.
+bool Fence::answer_entered(const Nspace& nspace, const Peer& peer, uint32_t round, Reply& reply) {
+    JobFenceRounds* const rounds = memories_.rounds_of(nspace);
+    const auto entered = rounds == nullptr ? std::nullopt : rounds->take(round, peer.id().rank);
+    if (!entered) return false;
+    if (Round* const open = find(entered->in)) {
+        open->replies.push_back(std::move(reply));
+    } else {
+        answer(reply, all_of(nspace.name), entered->end.value_or(PMIX_ERR_NOMEM));
+    }
     return true;
 }
 
@@ -97,7 +115,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
         if (first == nullptr) first = place.peer.lock();
     Charge charge;
     const bool may = first != nullptr && charge.set(first->account(), Collective::open_memory_of(signature));
-    const Opened opened = may ? open_for_all(signature, members, std::move(charge)) : Opened{};
+    const Opened opened = may ? open_for(signature, members, std::move(charge)) : Opened{};
     Round* const round = find(opened.id);
     if (round == nullptr) return to_requests(nspace, memory);
     memory.running = opened.id;
@@ -121,7 +139,10 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
 void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
     CollectiveOperation::ended(id, round, status);
     Nspace* const nspace = job_of(registry_, round.signature);
-    JobFenceMemory* const memory = nspace == nullptr ? nullptr : memories_.find(*nspace);
+    JobFenceRounds* const rounds = nspace == nullptr ? nullptr : memories_.rounds_of(*nspace);
+    if (rounds == nullptr) return;
+    rounds->ended(id, status);
+    JobFenceMemory* const memory = memories_.find(*nspace);
     if (memory == nullptr) return;
     const bool in_memory = memory->running == id;
     // Another one runs there.
@@ -157,7 +178,7 @@ void Fence::ended(RoundId id, Round& round, pmix_status_t status) {
         const Reach reach = registry_.reach(round.signature);
         memory->instance = instance;
         memory->shared->set_server_takes_part(reach != Reach::here && !(reach == Reach::unknown && !host_.has_fence()));
-        // A process that joined before it was turned, and has slept through all of this, is to ask: it was not counted.
+        // A process that joined before it was turned, and has slept through all of this, is to ask.
         memory->shared->end_round(state.round, PMIX_SUCCESS, true, Mode::open);
         left_commits_.begin(*memory, *nspace);
     }
@@ -177,18 +198,75 @@ void Fence::give_memory(Peer& peer, const Signature& signature, common::FenceRep
     place.holder = peer.weak_from_this();
 }
 
-// Those that wait there ask; those that have asked take part as everybody does.
-void Fence::to_requests(const Nspace& nspace, JobFenceMemory& memory) {
-    memory.turn_to_requests();
+// Those that have joined are entered, and ask; those that have asked are answered as they would be then.
+void Fence::to_requests(Nspace& nspace, JobFenceMemory& memory) {
+    const bool turned = memory.turn_to_requests();
+    const uint32_t round = memory.shared->state().round;
     std::vector<JobFenceMemory::Held> held = std::move(memory.held);
     memory.held.clear();
     left_commits_.take(nspace);
+    if (turned && memories_.find(nspace) == &memory) enter_joined(nspace, memory);
     for (JobFenceMemory::Held& one : held) {
         const auto peer = one.reply.peer();
-        if (peer == nullptr) continue;
+        if (peer == nullptr || answer_entered(nspace, *peer, round, one.reply)) continue;
         const common::ProcList all{{peer->id().nspace, PMIX_RANK_WILDCARD}};
         join(*peer, common::read_ranges(all, {}), std::move(one.infos), std::move(one.reply));
     }
+}
+
+// They count from when they joined, whatever becomes of them and however long they take to ask. Where there is no room
+// for that they count when they ask.
+void Fence::enter_joined(const Nspace& nspace, JobFenceMemory& memory) {
+    const uint32_t turned = memory.shared->state().round;
+    const Signature signature = all_of(nspace.name);
+    std::vector<const JobFenceMemory::Place*> joined;
+    std::vector<MemberId> members;
+    for (JobFenceMemory::Place& place : memory.places) {
+        const bool has_joined = memory.shared->has_joined(memory.slot_of(place), turned) && !place.peer.expired();
+        place.is_due = has_joined && !memory.commits_are_in(place);
+        place.asked = false;
+        if (!has_joined || place.is_due) continue;
+        joined.push_back(&place);
+        members.push_back(member_id(nspace.number, place.rank));
+    }
+    commits_awaited_ = commits_awaited_ || memory.awaits_commits();
+    if (joined.empty()) return;
+    memory.rounds->entered.reserve(memory.rounds->entered.size() + joined.size());
+    const auto first = joined.front()->peer.lock();
+    Charge charge;
+    if (!charge.set(first->account(), Collective::open_memory_of(signature))) return;
+    take_along(memory, joined, open_for(signature, members, std::move(charge)));
+}
+
+// Its commits are here now.
+void Fence::enter_late(const Nspace& nspace, JobFenceMemory& memory, JobFenceMemory::Place& place) {
+    place.is_due = false;
+    const auto peer = place.peer.lock();
+    const Signature signature = all_of(nspace.name);
+    memory.rounds->entered.reserve(memory.rounds->entered.size() + 1);
+    Charge charge;
+    if (!charge.set(peer->account(), Collective::open_memory_of(signature))) return;
+    const MemberId member = member_id(nspace.number, place.rank);
+    take_along(memory, {&place}, enter_from_elsewhere(signature, member, std::move(charge)));
+}
+
+// The memory may be gone afterwards.
+void Fence::take_along(JobFenceMemory& memory, const std::vector<const JobFenceMemory::Place*>& joined,
+                       const Opened& opened) {
+    if (opened.id == 0) return;
+    const auto state = memory.shared->state();
+    Round* const round = find(opened.id);
+    for (const JobFenceMemory::Place* const place : joined) {
+        memory.rounds->entered.push_back({state.round, place->rank, opened.id, opened.end});
+        const auto peer = place->peer.lock();
+        if (round == nullptr || peer == nullptr) continue;
+        if (round->account == nullptr) round->account = peer->account();
+        round->users.add(peer->credentials());
+        if (round->local_status == PMIX_SUCCESS) round->local_status = refused(*peer);
+    }
+    if (round == nullptr) return;
+    round->collect = round->collect || state.collect;
+    if (opened.complete) start(opened.id, *round);
 }
 
 void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
@@ -199,17 +277,25 @@ void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
 }
 
 void Fence::peer_gone(const Peer& peer) {
-    JobFenceMemory* const memory = memories_.of(peer);
+    JobFenceMemory* memory = memories_.of(peer);
     if (memory == nullptr) return;
-    memory->place_of(peer)->peer.reset();
+    Nspace& nspace = *registry_.find(peer.id().nspace);
+    // While it has its place: it may have joined.
+    disturb(nspace, *memory);
+    memory = memories_.of(peer);
+    if (memory == nullptr) return;
+    JobFenceMemory::Place& place = *memory->place_of(peer);
+    place.is_due = false;
+    place.peer.reset();
     // The last one: its pages and its descriptor are given back before the namespace ends.
     memory->outdated = memory->outdated || memory->is_deserted();
-    disturb(*registry_.find(peer.id().nspace), *memory);
+    if (memory->outdated && memory->running == 0) memories_.forget(nspace);
 }
 
 void Fence::member_gone(Nspace& nspace, MemberId member) {
-    CollectiveOperation::member_gone(nspace, member);
+    // First: it may have joined there.
     if (JobFenceMemory* const memory = memories_.find(nspace)) disturb(nspace, *memory);
+    CollectiveOperation::member_gone(nspace, member);
 }
 
 void Fence::members_changed(std::string_view name) {
@@ -230,7 +316,7 @@ void Fence::recover() {
     auto& all = memories_.all();
     for (auto at = all.begin(); at != all.end();) {
         const uint32_t number = at->first;
-        const Nspace* const nspace = registry_.find(number);
+        Nspace* const nspace = registry_.find(number);
         if (at->second.has_told && at->second.running == 0 && nspace != nullptr) to_requests(*nspace, at->second);
         at = all.upper_bound(number);
     }

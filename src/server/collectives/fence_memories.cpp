@@ -40,27 +40,56 @@ void JobFenceMemory::close_mailboxes() noexcept {
     shared->mailboxes().set_watch(transport::CommitMailboxes::Watch::closed);
 }
 
-void JobFenceMemory::turn_to_requests() noexcept {
+bool JobFenceMemory::turn_to_requests() noexcept {
     close_mailboxes();
-    if (shared->state().mode == Mode::by_request) return;
-    std::vector<uint32_t>& turned = rounds->turned;  // has room for all of them
-    if (turned.size() == kMostTurned) turned.erase(turned.begin());
-    turned.push_back(shared->turn_to_requests());
+    shared->turn_to_requests();
     has_told = false;
-    for (Place& place : places) place.asked = false;
+    return rounds->note_turned(shared->state().round);
 }
 
 bool JobFenceRounds::was_turned(uint32_t round) const noexcept {
     return std::find(turned.begin(), turned.end(), round) != turned.end();
 }
 
-bool JobFenceMemory::commits_are_in() const noexcept {
-    for (const Place& place : places) {
-        if (place.asked) continue;
-        const auto peer = place.peer.lock();
-        if (peer == nullptr || peer->commits() < shared->commits(slot_of(place))) return false;
+// There is room for all of them.
+bool JobFenceRounds::note_turned(uint32_t round) noexcept {
+    if (was_turned(round)) return false;
+    if (turned.size() == kMostTurned) {
+        std::erase_if(entered, [&](const Entered& one) { return one.round == turned.front(); });
+        turned.erase(turned.begin());
     }
+    turned.push_back(round);
     return true;
+}
+
+void JobFenceRounds::ended(uint64_t round, pmix_status_t status) noexcept {
+    for (Entered& one : entered)
+        if (one.in == round) one.end = status;
+}
+
+std::optional<JobFenceRounds::Entered> JobFenceRounds::take(uint32_t round, common::Rank rank) noexcept {
+    const auto at = std::find_if(entered.begin(), entered.end(),
+                                 [&](const Entered& one) { return one.round == round && one.rank == rank; });
+    if (at == entered.end()) return std::nullopt;
+    const Entered taken = *at;
+    *at = entered.back();
+    entered.pop_back();
+    return taken;
+}
+
+bool JobFenceMemory::commits_are_in(const Place& place) const noexcept {
+    if (place.asked) return true;
+    const auto peer = place.peer.lock();
+    return peer != nullptr && peer->commits() >= shared->commits(slot_of(place));
+}
+
+bool JobFenceMemory::commits_are_in() const noexcept {
+    return std::all_of(places.begin(), places.end(), [this](const Place& place) { return commits_are_in(place); });
+}
+
+bool JobFenceMemory::awaits_commits() const noexcept {
+    return (has_told && running == 0) ||
+           std::any_of(places.begin(), places.end(), [](const Place& place) { return place.is_due; });
 }
 
 JobFenceMemory* FenceMemories::find(const Nspace& nspace) noexcept {
@@ -68,7 +97,7 @@ JobFenceMemory* FenceMemories::find(const Nspace& nspace) noexcept {
     return at == memories_.end() ? nullptr : &at->second;
 }
 
-const JobFenceRounds* FenceMemories::rounds_of(const Nspace& nspace) const noexcept {
+JobFenceRounds* FenceMemories::rounds_of(const Nspace& nspace) noexcept {
     const auto at = rounds_.find(nspace.number);
     return at == rounds_.end() ? nullptr : &at->second;
 }

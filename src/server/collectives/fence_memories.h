@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/base/peer.h"
@@ -27,12 +28,28 @@ namespace pmix::server {
 // What became of a job's rounds. Those of a memory that takes the place of another go on with its numbers: a process
 // may ask for a round of the earlier one when it has been forgotten.
 struct JobFenceRounds {
+    // A process that had joined a round in memory when that was turned to requests, and has been entered for it: its
+    // request, which is to come, is for the operation's round.
+    struct Entered {
+        uint32_t round = 0;
+        common::Rank rank = 0;
+        uint64_t in = 0;  // the round of the operation
+        std::optional<pmix_status_t> end{};
+    };
+
     uint32_t next = 0;             // the first one of the memory to come
     std::vector<uint32_t> turned;  // the last ones that were turned to requests
+    std::vector<Entered> entered;  // of those
     uint32_t last = 0;             // the last one that the server ended, and how
     pmix_status_t last_status = PMIX_SUCCESS;
 
     bool was_turned(uint32_t round) const noexcept;
+    // It is turned to requests. False: it was before.
+    bool note_turned(uint32_t round) noexcept;
+    // The operation's round has ended.
+    void ended(uint64_t round, pmix_status_t status) noexcept;
+    // The process asks.
+    std::optional<Entered> take(uint32_t round, common::Rank rank) noexcept;
     // Of one that is over. Where the server has not ended it the last one to join has, with success.
     pmix_status_t end_of(uint32_t round) const noexcept { return round == last ? last_status : PMIX_SUCCESS; }
 };
@@ -47,6 +64,7 @@ struct JobFenceMemory {
         uint64_t given_to = 0;       // serial number of a peer
         std::weak_ptr<Peer> holder;  // the last one that was given it, which may have left a commit there
         bool asked = false;          // has waited long for this round: all that it sent before has been read
+        bool is_due = false;         // has joined the round that was turned, and is entered when its commits are here
     };
 
     // A process that has joined and asks, before the round runs.
@@ -78,9 +96,13 @@ struct JobFenceMemory {
     uint32_t slot_of(const Place& place) const noexcept { return static_cast<uint32_t>(&place - places.data()); }
     // Processes leave no commits from now on; what they have left is to be taken.
     void close_mailboxes() noexcept;
-    void turn_to_requests() noexcept;
+    // False: it was by request, and the server has seen to those that had joined.
+    bool turn_to_requests() noexcept;
+    // All have joined, or some count once they have, and it is their commits that are waited for.
+    bool awaits_commits() const noexcept;
     // Has everything that the processes committed before they joined been taken over?
     bool commits_are_in() const noexcept;
+    bool commits_are_in(const Place& place) const noexcept;
 };
 
 class FenceMemories {
@@ -105,7 +127,7 @@ class FenceMemories {
         rounds_.erase(nspace.number);
     }
     // Null: the job has never had a memory.
-    const JobFenceRounds* rounds_of(const Nspace& nspace) const noexcept;
+    JobFenceRounds* rounds_of(const Nspace& nspace) noexcept;
     std::map<uint32_t, JobFenceMemory>& all() noexcept { return memories_; }
 
   private:

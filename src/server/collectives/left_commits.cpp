@@ -54,13 +54,14 @@ void LeftCommits::awaited() noexcept {
 void LeftCommits::sent(const Peer& peer) noexcept {
     if (memories_.all().empty()) return;
     JobFenceMemory* const memory = memories_.of(peer);
-    if (memory == nullptr || memory->look.is_set() || memory->shared->mailboxes().watch() != Watch::looks) return;
+    if (memory == nullptr || memory->look.is_set() || memory->shared->mailboxes().watch() != Watch::idle) return;
     const uint32_t nspace = registry_.find(peer.id().nspace)->number;
     try {
         memory->look = Timer(scheduler_, kLookMs, [this, nspace] { look(nspace); });
     } catch (const std::bad_alloc&) {  // the next commit asks once more
-        look(nspace);
+        return;
     }
+    memory->shared->mailboxes().set_watch(Watch::looks);
 }
 
 void LeftCommits::look(uint32_t nspace) noexcept {

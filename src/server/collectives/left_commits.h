@@ -38,7 +38,7 @@ class LeftCommits {
     void take_everywhere(const Peer& requester) noexcept;
     // Somebody may wait for a commit now.
     void awaited() noexcept;
-    // A commit of the peer was sent by the socket, which may say that others leave theirs.
+    // A commit of the peer was sent by the socket: where processes may leave theirs, others do so for a while.
     void sent(const Peer& peer) noexcept;
 
   private:

@@ -14,16 +14,14 @@ constexpr auto kLooks = static_cast<uint32_t>(CommitMailboxes::Watch::looks);
 
 }  // namespace
 
-CommitMailboxes::Left CommitMailboxes::leave(uint32_t slot, std::span<const Bytes> parts) noexcept {
+bool CommitMailboxes::leave(uint32_t slot, std::span<const Bytes> parts) noexcept {
     static_assert(sizeof(Box) == kBytes && std::atomic<uint32_t>::is_always_lock_free);
     size_t size = 0;
     for (const Bytes& part : parts) size += part.size();
-    if (slot >= count_ || size == 0 || size > kMostBytes) return Left::sends;
-    uint32_t watch = watch_->load(std::memory_order_acquire);
-    if (watch == kIdle && watch_->compare_exchange_strong(watch, kLooks, std::memory_order_acquire))
-        return Left::sends_and_tells;
+    if (slot >= count_ || size == 0 || size > kMostBytes) return false;
     Box& mine = box(slot);
-    if (watch != kLooks || mine.size.load(std::memory_order_acquire) != 0) return Left::sends;
+    if (watch_->load(std::memory_order_acquire) != kLooks || mine.size.load(std::memory_order_acquire) != 0)
+        return false;
     uint8_t* to = mine.bytes;
     for (const Bytes& part : parts) {
         std::memcpy(to, part.data(), part.size());
@@ -31,15 +29,9 @@ CommitMailboxes::Left CommitMailboxes::leave(uint32_t slot, std::span<const Byte
     }
     auto left = static_cast<uint32_t>(size);
     mine.size.exchange(left, std::memory_order_seq_cst);
-    if (watch_->load(std::memory_order_seq_cst) == kLooks) return Left::there;
+    if (watch_->load(std::memory_order_seq_cst) == kLooks) return true;
     // It has looked for the last time, perhaps before this was here: unless it has it, it goes by the socket.
-    const bool taken_back = mine.size.compare_exchange_strong(left, 0, std::memory_order_relaxed);
-    return taken_back ? Left::sends : Left::there;
-}
-
-void CommitMailboxes::not_told() noexcept {
-    uint32_t looks = kLooks;
-    watch_->compare_exchange_strong(looks, kIdle, std::memory_order_relaxed);
+    return !mine.size.compare_exchange_strong(left, 0, std::memory_order_relaxed);
 }
 
 CommitMailboxes::Watch CommitMailboxes::watch() const noexcept {

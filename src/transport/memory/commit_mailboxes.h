@@ -3,10 +3,10 @@
 // all have joined, before it reads what the process sends, or a moment later. So a job that commits and fences does not
 // wake its server for each commit.
 //
-// One word says whether the server looks: closed (commits go by the socket), idle (the next commit goes by the socket,
-// and its process sets the word to looks), looks (the server looks within a bounded time). A process leaves its commit
-// and then reads the word; the server sets the word and then reads the mailboxes: one of them sees the other, so that
-// no commit is left where nobody looks (docs/design/memory-order.md, section 6).
+// One word says whether the server looks, and only the server sets it: closed or idle (commits go by the socket; the
+// next one that the server reads in the idle state has it look), looks (the server looks within a bounded time). A
+// process leaves its commit and then reads the word; the server sets the word and then reads the mailboxes: one of them
+// sees the other, so that no commit is left where nobody looks (docs/design/memory-order.md, section 6).
 //
 // A view: the memory belongs to FenceMemory. Client: one thread of a process at a time. Server: loop thread. All
 // processes of the job may write here. What can go wrong: a size or bytes that make no sense. The server copies before
@@ -41,15 +41,8 @@ class CommitMailboxes {
 
     // ---- client ----
 
-    enum class Left : uint8_t {
-        there,
-        sends,           // it has to go by the socket
-        sends_and_tells  // and so the server looks for those that follow
-    };
-    // Only after a commit that the server has taken.
-    Left leave(uint32_t slot, std::span<const common::Bytes> parts) noexcept;
-    // The commit that was to tell the server could not be sent.
-    void not_told() noexcept;
+    // Only after a commit that the server has taken. False: it has to go by the socket.
+    bool leave(uint32_t slot, std::span<const common::Bytes> parts) noexcept;
 
     // ---- server ----
 

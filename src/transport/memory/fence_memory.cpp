@@ -20,9 +20,14 @@
 
 namespace pmix::transport {
 
-// What lies in the memory. The commits of all processes follow, and from the next page on their mailboxes.
+// What lies in the memory. The places of all processes follow, and from the next page on their mailboxes.
 struct FenceMemory::Shared {
-    static constexpr uint32_t kMagic = 0x57464d32;  // "WFM2"
+    static constexpr uint32_t kMagic = 0x57464d33;  // "WFM3"
+
+    struct Place {
+        std::atomic<uint64_t> commits;
+        std::atomic<uint64_t> joined;  // kJoins and the round
+    };
 
     uint32_t magic;
     uint32_t processes;
@@ -30,7 +35,7 @@ struct FenceMemory::Shared {
     alignas(64) std::atomic<uint64_t> word;
     std::atomic<uint64_t> ends[2];  // of even rounds and of odd ones
     alignas(64) CommitMailboxes::Word watch;
-    alignas(64) std::atomic<uint64_t> commits[1];
+    alignas(64) Place places[1];
 };
 
 namespace {
@@ -40,6 +45,7 @@ using Mode = FenceMemory::Mode;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr uint32_t kRounds = 1u << 30;
 constexpr uint64_t kAsk = uint64_t{1} << 32;
+constexpr uint64_t kJoins = uint64_t{1} << 32;
 // A process that writes without end could keep the server from changing the word by comparison.
 constexpr int kTries = 1000;
 
@@ -57,6 +63,7 @@ struct Word {
     uint32_t mode() const noexcept { return upper() & 3; }
     bool is(Mode mode) const noexcept { return this->mode() == static_cast<uint32_t>(mode); }
     uint32_t joined() const noexcept { return bits & 0xffff; }
+    uint64_t by_request() const noexcept { return of(round(), Mode::by_request).bits | (bits & 0xffff'ffff); }
     static constexpr uint64_t kServer = 1u << 16;
     static constexpr uint64_t kCollect = 1u << 17;
 };
@@ -87,7 +94,7 @@ FenceMemory::FenceMemory(Shared* shared, uint32_t processes, Descriptor descript
                  shared->watch) {}
 
 size_t FenceMemory::mailboxes_at(uint32_t processes) noexcept {
-    return whole_pages(sizeof(Shared) + size_t{processes} * sizeof(std::atomic<uint64_t>));
+    return whole_pages(sizeof(Shared) + size_t{processes} * sizeof(Shared::Place));
 }
 
 size_t FenceMemory::size_for(uint32_t processes) noexcept {
@@ -153,20 +160,18 @@ void FenceMemory::set_server_takes_part(bool always) noexcept {
     shared_->server_takes_part.store(always ? 1 : 0, std::memory_order_relaxed);
 }
 
-uint32_t FenceMemory::turn_to_requests() noexcept {
+void FenceMemory::turn_to_requests() noexcept {
     Word word{shared_->word.load(std::memory_order_acquire)};
     for (int tries = 0; !word.is(Mode::by_request); ++tries) {
-        const uint64_t next = Word::of(word.round(), Mode::by_request).bits;
+        const uint64_t next = word.by_request();
         if (tries == kTries) {
             shared_->word.store(next, std::memory_order_release);
         } else if (!shared_->word.compare_exchange_weak(word.bits, next, std::memory_order_acq_rel,
                                                         std::memory_order_acquire)) {
             continue;
         }
-        wake_all();
-        break;
+        return wake_all();
     }
-    return word.round();
 }
 
 void FenceMemory::set_end(uint32_t round, pmix_status_t status, bool ask) noexcept {
@@ -181,18 +186,27 @@ void FenceMemory::end_round(uint32_t round, pmix_status_t status, bool ask, Mode
 }
 
 uint64_t FenceMemory::commits(uint32_t slot) const noexcept {
-    return shared_->commits[slot].load(std::memory_order_relaxed);
+    return shared_->places[slot].commits.load(std::memory_order_relaxed);
+}
+
+bool FenceMemory::has_joined(uint32_t slot, uint32_t round) const noexcept {
+    return slot < processes_ && shared_->places[slot].joined.load(std::memory_order_relaxed) == (kJoins | round);
 }
 
 FenceMemory::Joined FenceMemory::join(uint32_t slot, bool server, bool collect, uint64_t commits) noexcept {
     if (slot >= processes_) return {};
-    shared_->commits[slot].store(commits, std::memory_order_relaxed);
+    shared_->places[slot].commits.store(commits, std::memory_order_relaxed);
     if (shared_->server_takes_part.load(std::memory_order_relaxed) != 0) server = true;
     const uint64_t asks = (server ? Word::kServer : 0) | (collect ? Word::kCollect : 0);
     Word word{shared_->word.load(std::memory_order_acquire)};
+    const uint32_t round = word.round();
+    if (!word.is(Mode::open) || word.joined() >= processes_) return {};
+    // Before it counts: a server that makes it one of requests finds all that have joined. It may find this one too
+    // when it has not, and so this one asks for that round, whatever has become of it.
+    shared_->places[slot].joined.store(kJoins | round, std::memory_order_relaxed);
     for (;;) {
-        const uint32_t round = word.round();
-        if (!word.is(Mode::open) || word.joined() >= processes_) return {};
+        if (word.round() != round || !word.is(Mode::open) || word.joined() >= processes_)
+            return {Joined::Kind::turned, round};
         const Word mine{(word.bits | asks) + 1};
         const bool last = mine.joined() == processes_;
         uint64_t next = mine.bits;
@@ -209,6 +223,15 @@ FenceMemory::Joined FenceMemory::join(uint32_t slot, bool server, bool collect, 
         if ((mine.bits & Word::kServer) != 0) return {Joined::Kind::last_to_server, round};
         wake_all();
         return {Joined::Kind::ended, round};
+    }
+}
+
+void FenceMemory::leave(uint32_t round) noexcept {
+    Word word{shared_->word.load(std::memory_order_acquire)};
+    for (int tries = 0; tries < kTries && word.round() == round && word.is(Mode::open); ++tries) {
+        if (shared_->word.compare_exchange_weak(word.bits, word.by_request(), std::memory_order_acq_rel,
+                                                std::memory_order_acquire))
+            return wake_all();
     }
 }
 

@@ -7,9 +7,9 @@
 // so nobody trusts it for anything but this job's own progress: a word that makes no sense sends a process to the
 // server (Joined::refused), every wait has an end, and the server keeps its own notes of the round that it runs.
 //
-// A round is open (processes join), by request (each process asks the server; having joined does not count), or at
-// the server (all have joined; the server ends it). An open round that the server has no part in is ended by the last
-// one that joins. The upper half of the word, round and mode, is what waiting processes sleep on.
+// A round is open (processes join), by request (each process asks the server, which enters those that have joined), or
+// at the server (all have joined; the server ends it). An open round that the server has no part in is ended by the
+// last one that joins. The upper half of the word, round and mode, is what waiting processes sleep on.
 //
 // Any thread, without locks. What can go wrong: no memory or no descriptor (PMIX_ERR_OUT_OF_RESOURCE), and a
 // descriptor that is no such memory (PMIX_ERR_NOT_SUPPORTED).
@@ -46,8 +46,11 @@ class FenceMemory {
     int descriptor() const noexcept { return descriptor_.get(); }
     // Does the server take part in every round, because the job has processes elsewhere?
     void set_server_takes_part(bool always) noexcept;
-    // Joins count no longer, until the round ends. The round that it was.
-    uint32_t turn_to_requests() noexcept;
+    // Nobody joins any more, until the round ends. state() still has how many have, and whether for data.
+    void turn_to_requests() noexcept;
+    // Of a round that was turned to requests: has the process joined it, or has it been about to? Either way it asks
+    // for it as one that has joined.
+    bool has_joined(uint32_t slot, uint32_t round) const noexcept;
     // Ends this round and begins the next one. ask: each process asks the server for the rest of its answer.
     void end_round(uint32_t round, pmix_status_t status, bool ask, Mode next) noexcept;
     // How many commits the process says it has sent.
@@ -62,6 +65,7 @@ class FenceMemory {
             waits,           // others are missing
             ended,           // it was the last one, and the round has ended with success
             last_to_server,  // it was the last one: the server is to be told
+            turned,          // turned to requests while it joined: the server may have seen that, and is to be asked
             refused,         // did not join: by request
         };
         Kind kind = Kind::refused;
@@ -78,6 +82,8 @@ class FenceMemory {
     };
     // After join(). late: the deadline has passed.
     End wait(uint32_t round, Deadline deadline) const noexcept;
+    // A process that has joined this round ends its call without the server: the others are not to end it.
+    void leave(uint32_t round) noexcept;
 
     // ---- both ----
 

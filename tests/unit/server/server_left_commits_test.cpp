@@ -67,10 +67,11 @@ TEST_F(ServerLeftCommits, FirstCommitByTheSocket_HasTheServerLookAMomentLater) {
     EXPECT_FALSE(a->leave(2, "by the socket"));
 }
 
-TEST_F(ServerLeftCommits, CommitThatTellsNothing_HasNobodyLook) {
+// A process that is about to send the first commit, and is stopped, holds up nobody's: they go by the socket.
+TEST_F(ServerLeftCommits, NobodyHasSentACommit_NoneIsLeft) {
     begin_in_memory();
-    b->commit(1, "first of b");
-    server->settle();
+    ASSERT_FALSE(b->leave(1, "never sent"));
+    ASSERT_FALSE(a->leave(1, "by the socket"));
     EXPECT_EQ(watch(), Watch::idle);
     EXPECT_FALSE(memory()->look.is_set());
 }

@@ -62,9 +62,7 @@ class Rank : public FakeClient {
         auto payload = common::message_bytes(request_for(generation, text, w));
         return leave(*payload);
     }
-    bool leave(common::Bytes payload) {
-        return memory->mailboxes().leave(slot, {&payload, 1}) == transport::CommitMailboxes::Left::there;
-    }
+    bool leave(common::Bytes payload) { return memory->mailboxes().leave(slot, {&payload, 1}); }
     static common::CommitRequest request_for(uint64_t generation, const std::string& text, common::ByteWriter& w) {
         common::encode_string_value(w, text);
         common::CommitRequest request;

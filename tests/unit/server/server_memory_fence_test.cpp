@@ -187,8 +187,10 @@ TEST_F(ServerMemoryFence, RequestOfAnother_TakesAllAlong) {
     begin_in_memory();
     const uint32_t round = a->join().round;
     const uint32_t fb = b->start_request(FenceUse::has);
-    EXPECT_TRUE(until(Mode::by_request));
-    EXPECT_EQ(a->look(round), Ended::by_request);
+    server->settle();
+    bool ask = false;
+    EXPECT_EQ(a->look(round, nullptr, &ask), Ended::ended);
+    EXPECT_TRUE(ask);
     const uint32_t fa = a->start_request(FenceUse::joined, round);
     EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
     EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
@@ -206,29 +208,137 @@ TEST_F(ServerMemoryFence, AskedForARoundThatIsOver_IsAnsweredAtOnce) {
     EXPECT_EQ(a->memory->state().joined, 0u);
 }
 
-// A process with two threads: one sleeps in memory through a round in which the other one was counted.
+// A process with two threads: one sleeps in memory through the round that its join counts in, and the other one's
+// fence is the next.
 TEST_F(ServerMemoryFence, SleptThroughARoundByRequest_IsToldToAsk) {
     begin_in_memory();
     const uint32_t round = a->join().round;
     const uint32_t other = a->start_request(FenceUse::has);
-    server->settle();
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS) << "both are in the first round";
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(a->answered(other, status));
     meet_by_request(*b, other);
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     bool ask = false;
     ASSERT_EQ(a->look(round, nullptr, &ask), Ended::ended);
-    EXPECT_TRUE(ask) << "it did not join the round that has ended";
-    // It takes part in the next one, though rounds have been turned since.
-    const uint32_t fa = a->start_request(FenceUse::joined, round);
-    server->settle();
-    pmix_status_t status = PMIX_ERROR;
-    EXPECT_FALSE(a->answered(fa, status));
-    meet_by_request(*b, fa);
+    EXPECT_TRUE(ask);
+    // It takes part in nothing else, though a round has been turned since.
     EXPECT_EQ(b->join().kind, Joined::waits);
     const uint32_t third = a->start_request(FenceUse::has);
-    meet_by_request(*b, third);
+    EXPECT_EQ(a->end_request(third), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    // Once: a further request takes part in the next one.
     const uint32_t again = a->start_request(FenceUse::joined, round);
     server->settle();
     EXPECT_FALSE(a->answered(again, status)) << "a round before the last that was turned";
+}
+
+// The others go on with it, however long it takes to ask. rows: F2 F12
+TEST_F(ServerMemoryFence, JoinedAndStopped_Counts) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    EXPECT_EQ(b->join().kind, Joined::waits);
+    bool ask = false;
+    ASSERT_EQ(a->look(round, nullptr, &ask), Ended::ended);
+    EXPECT_TRUE(ask);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open) << "its answer disturbs nobody";
+    EXPECT_EQ(a->join().kind, Joined::ended);
+}
+
+// rows: F8
+TEST_F(ServerMemoryFence, JoinedAndDead_Counts) {
+    begin_in_memory();
+    a->join();
+    a->kill();
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_ERR_PARTIAL_SUCCESS) << "not in the next one";
+}
+
+// The same of one that finalizes in another thread meanwhile.
+TEST_F(ServerMemoryFence, JoinedAndFinalized_Counts) {
+    begin_in_memory();
+    a->join();
+    common::FinalizeRequest over;
+    EXPECT_EQ(a->wait_at_once(a->start<Command::finalize>(over))->header.status, PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+}
+
+// Its data is what the others wait for: it counts when that is here, and its own request may come later yet.
+TEST_F(ServerMemoryFence, JoinedWithACommitUnderWay_CountsWhenThatIsHere) {
+    begin_in_memory(2);
+    const uint32_t round = a->join(true, 2, true).round;
+    const uint32_t fb = b->start_request(FenceUse::has);
+    a->commit(1, "old");
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(b->answered(fb, status));
+    a->commit(2, "new");
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    const Seen* seen = host.last("fence");
+    EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA)) << "it has asked for that";
+    EXPECT_NE(std::string(seen->blob.begin(), seen->blob.end()).find("new"), std::string::npos);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(host.count("fence"), 2u);
+}
+
+// The commit that it claims is never sent: it counts when it asks.
+TEST_F(ServerMemoryFence, JoinedWithACommitThatNeverWas_CountsWhenItAsks) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 1'000'000).round;
+    const uint32_t fb = b->start_request(FenceUse::has);
+    server->settle();
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    a->commit(1'000'000, "late");
+    const uint32_t next = b->start_request(FenceUse::has);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(b->answered(next, status)) << "it has not joined this one";
+}
+
+// Nor does it count where its connection ends before they have come.
+TEST_F(ServerMemoryFence, DeadBeforeItsCommitIsHere_DoesNotCount) {
+    begin_in_memory();
+    a->join(true, 1);
+    const uint32_t fb = b->start_request(FenceUse::has);
+    server->settle();
+    a->kill();
+    EXPECT_EQ(b->end_request(fb), PMIX_ERR_PARTIAL_SUCCESS);
+}
+
+// The round ends without it, which is its answer too.
+TEST_F(ServerMemoryFence, CommitComesAfterTheRoundHasFailed_IsThatStatus) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 1).round;
+    common::FenceRequest hurried;
+    hurried.memory = FenceUse::has;
+    common::InfoList infos;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    hurried.infos = common::Infos::borrow(infos.c_array(), infos.size());
+    const uint32_t fb = b->start<Command::fence>(hurried);
+    pmix_status_t status = PMIX_SUCCESS;
+    ASSERT_TRUE(server->turn_until([&] { return b->answered(fb, status); }));
+    EXPECT_EQ(status, PMIX_ERR_TIMEOUT);
+    a->commit(1, "late");
+    server->settle();
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+    meet(FenceUse::has, FenceUse::has);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+}
+
+// One that has lost the server ends its call: the server learns of that round when somebody asks.
+TEST_F(ServerMemoryFence, RoundThatAProcessHasLeft_IsOneOfRequests) {
+    begin_in_memory();
+    const uint32_t round = a->join().round;
+    a->memory->leave(round);
+    EXPECT_EQ(b->join().kind, Joined::refused);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS) << "it had joined";
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
 }
 
 // The namespace is named twice: the same set, so the same round.
@@ -238,15 +348,15 @@ TEST_F(ServerMemoryFence, WildcardTwice_IsARequestForTheJob) {
     common::FenceRequest request;
     request.memory = FenceUse::has;
     request.procs = {{"job", PMIX_RANK_WILDCARD}, {"job", PMIX_RANK_WILDCARD}};
-    b->start<Command::fence>(request);
-    ASSERT_TRUE(until(Mode::by_request));
-    EXPECT_EQ(a->memory->state().round, round);
+    EXPECT_EQ(b->end_request(b->start<Command::fence>(request)), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().round, round + 1);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
 }
 
 // All of the job and a rank of it are a set of its own: its end is no end of the job's round.
 TEST_F(ServerMemoryFence, OtherSetWithTheWildcard_EndsNoRoundOfTheJob) {
     begin_in_memory();
-    const uint32_t round = a->join().round;
+    const uint32_t round = a->memory->state().round;
     b->start_request(FenceUse::has);
     ASSERT_TRUE(until(Mode::by_request));
     common::FenceRequest odd;
@@ -258,22 +368,19 @@ TEST_F(ServerMemoryFence, OtherSetWithTheWildcard_EndsNoRoundOfTheJob) {
     EXPECT_EQ(a->memory->state().mode, Mode::by_request);
 }
 
-// An join that did not count is a request like any other, also when others have gone on meanwhile. rows: F12
-TEST_F(ServerMemoryFence, JoinThatDidNotCount_TakesPartAnew) {
+// A forked process of the same rank asks while it waits: that is the rank's next fence. rows: F12
+TEST_F(ServerMemoryFence, CloneAsks_IsInTheNextRound) {
     begin_in_memory();
     const uint32_t round = a->join().round;
-    // A forked process of the same rank is in that round instead.
     Rank clone(*server, 0);
     ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
-    const uint32_t fc = clone.start_request(FenceUse::none), fb = b->start_request(FenceUse::has);
-    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
-    const uint32_t fa = a->start_request(FenceUse::joined, round);
-    server->settle();
-    pmix_status_t status = PMIX_ERROR;
-    EXPECT_FALSE(a->answered(fa, status)) << "the other one is missing";
+    const uint32_t fc = clone.start_request(FenceUse::none);
     EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(clone.answered(fc, status)) << "the other one is missing";
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
     EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "a rank of two processes";
 }
 
@@ -319,7 +426,7 @@ TEST_F(ServerMemoryFence, DeathOfTheLastOne_BeforeItTells_TurnsToRequests) {
     EXPECT_EQ(b->join().kind, Joined::last_to_server);
     b->kill();
     EXPECT_TRUE(until(Mode::by_request));
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS) << "all had joined";
 }
 
 TEST_F(ServerMemoryFence, RankThatIsRegisteredLater_MakesANewOne) {

@@ -235,14 +235,77 @@ TEST(FenceMemory, TurnToRequests_WakesWhoWaits) {
     const auto join = a->join(0, false, false, 0);
     {
         Sleeper waits(*a, join.round);
-        EXPECT_EQ(server->turn_to_requests(), join.round);
+        server->turn_to_requests();
         EXPECT_EQ(waits.woken(), Ended::by_request);
     }
-    EXPECT_EQ(server->turn_to_requests(), join.round) << "again";
-    EXPECT_EQ(server->state().joined, 0u) << "what has joined does not count";
+    server->turn_to_requests();  // again
+    EXPECT_EQ(server->state().round, join.round);
     EXPECT_EQ(a->join(0, false, false, 0).kind, Joined::refused);
     open(*server);
     EXPECT_EQ(a->join(0, false, false, 0).round, join.round + 1);
+}
+
+TEST(FenceMemory, TurnToRequests_WhoHasJoinedIsKnown) {
+    const auto server = created(3);
+    open(*server);
+    const auto a = taken(*server, 3), c = taken(*server, 3);
+    const uint32_t round = a->join(0, false, true, 0).round;
+    c->join(2, false, false, 0);
+    server->turn_to_requests();
+    EXPECT_TRUE(server->has_joined(0, round));
+    EXPECT_FALSE(server->has_joined(1, round));
+    EXPECT_TRUE(server->has_joined(2, round));
+    EXPECT_FALSE(server->has_joined(3, round)) << "no such place";
+    EXPECT_FALSE(server->has_joined(0, round + 1));
+    EXPECT_TRUE(server->state().collect) << "one of them has asked for data";
+    EXPECT_EQ(server->state().joined, 2u);
+    open(*server);
+    EXPECT_FALSE(server->state().collect);
+    EXPECT_FALSE(server->has_joined(0, round + 1));
+    EXPECT_EQ(server->join(1, false, false, 0).kind, Joined::waits);
+}
+
+// One that is about to join when the round is turned says so: the server may have counted it.
+TEST(FenceMemory, TurnedWhileAProcessJoins_IsAskedForThatRound) {
+    const auto server = created(1000);
+    open(*server);
+    const uint32_t round = server->state().round;
+    std::atomic<bool> stop{false};
+    std::thread writes([&] {
+        Scribbler scribbler(*server);
+        for (uint64_t i = 0; !stop; ++i)
+            scribbler.set_word(uint64_t{round} << 34 | (i % 2 == 0 ? uint64_t{1} << 32 : 0));
+    });
+    const test::LongWait most;
+    FenceMemory::Joined join;
+    while (join.kind != Joined::turned && !most.over()) join = server->join(0, false, false, 0);
+    stop = true;
+    writes.join();
+    EXPECT_EQ(join.kind, Joined::turned);
+    EXPECT_TRUE(server->has_joined(0, join.round));
+}
+
+// It has joined and ends its call without the others: they are to ask, not to end the round with it.
+TEST(FenceMemory, Leave_TurnsItsRound) {
+    const auto server = created(2);
+    open(*server);
+    const auto a = taken(*server, 2), b = taken(*server, 2);
+    const uint32_t round = a->join(0, false, false, 0).round;
+    a->leave(round + 1);
+    EXPECT_EQ(server->state().mode, Mode::open) << "another round";
+    {
+        Sleeper waits(*a, round);
+        b->leave(round);
+        EXPECT_EQ(waits.woken(), Ended::by_request);
+    }
+    EXPECT_EQ(b->join(1, false, false, 0).kind, Joined::refused);
+    EXPECT_TRUE(server->has_joined(0, round));
+    // One that all have joined is the server's.
+    open(*server);
+    a->join(0, true, false, 0);
+    b->join(1, false, false, 0);
+    a->leave(round + 1);
+    EXPECT_EQ(server->state().mode, Mode::at_server);
 }
 
 TEST(FenceMemory, EndRound_WakesWhoWaits) {
@@ -291,7 +354,7 @@ TEST(FenceMemory, Nonsense_EndsInARequestOrInTime) {
     scribbler.set_word(round | uint64_t{3} << 32);  // no such mode
     EXPECT_EQ(server->join(0, false, false, 0).kind, Joined::refused);
     EXPECT_EQ(server->wait(1, in_a_moment()).kind, Ended::late);
-    EXPECT_EQ(server->turn_to_requests(), 1u);
+    server->turn_to_requests();
     EXPECT_EQ(server->wait(1, in_a_moment()).kind, Ended::by_request);
 }
 
