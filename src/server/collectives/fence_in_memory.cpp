@@ -293,9 +293,8 @@ void Fence::peer_gone(const Peer& peer) {
 }
 
 void Fence::member_gone(Nspace& nspace, MemberId member) {
-    // First: it may have joined there.
-    if (JobFenceMemory* const memory = memories_.find(nspace)) disturb(nspace, *memory);
     CollectiveOperation::member_gone(nspace, member);
+    if (JobFenceMemory* const memory = memories_.find(nspace)) disturb(nspace, *memory);
 }
 
 void Fence::members_changed(std::string_view name) {

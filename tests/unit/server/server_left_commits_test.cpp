@@ -154,6 +154,16 @@ TEST_F(ServerLeftCommits, ProcessEnds_WhatItLeftIsThere) {
     EXPECT_TRUE(until_there("left"));
 }
 
+// Another thread of it waits in a fence that the host has: nothing is turned to requests.
+TEST_F(ServerLeftCommits, ProcessEndsWhileARoundRuns_WhatItLeftIsThere) {
+    begin_with_the_host();
+    a->memory->mailboxes().set_watch(Watch::looks);
+    ASSERT_TRUE(a->leave(1, "left"));
+    a->kill();
+    EXPECT_TRUE(until_there("left"));
+    EXPECT_EQ(a->memory->state().mode, Mode::at_server);
+}
+
 TEST_F(ServerLeftCommits, MemoryTurnsToRequests_IsTakenAndNothingMoreIsLeft) {
     begin_watch();
     ASSERT_TRUE(a->leave(1, "left"));

@@ -381,6 +381,7 @@ TEST_F(ServerMemoryFence, CloneAsks_IsInTheNextRound) {
     EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
     EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
     EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    meet(FenceUse::has, FenceUse::has);
     EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "a rank of two processes";
 }
 
