@@ -38,14 +38,20 @@ static bool ending, quitting, stop, nodes_lost;
 static bool timed_out, output_given_up; /* --timeout limits the wait for the reader of our output too */
 
 void head_say(const char* format, ...) {
-    char text[1024], line[1040];
-    va_list arguments;
+    static const char lead[] = "pmixrun: ";
+    va_list arguments, again;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, arguments); /* a message of PMIx_Abort is as long as it is */
     va_end(arguments);
+    char* const line = xcalloc(sizeof lead + (size_t)length + 1, 1);
+    memcpy(line, lead, sizeof lead);
+    vsnprintf(line + sizeof lead - 1, (size_t)length + 1, format, again);
+    va_end(again);
+    line[sizeof lead - 1 + (size_t)length] = '\n';
     progress_hide();
-    snprintf(line, sizeof line, "pmixrun: %s\n", text);
     headio_say(line);
+    free(line);
 }
 
 /* "rank 3", and of which job if it is not the first. */

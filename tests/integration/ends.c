@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ends: how a process may end, and what becomes of the others.
- * usage: ends exit CODE|signal N|silent|abort STATUS|abort_some|abort_unknown|hang|hang_with_children */
+ * usage: ends exit CODE|signal N|silent|abort STATUS|abort_long|abort_some|abort_unknown|hang|hang_with_children */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -41,6 +41,19 @@ static void aborts(int argc, char** argv) {
     fence(false);
     if (me.rank != job_size - 1) wait_for_the_end();
     PMIx_Abort(status, "as the test wants it", NULL, 0);
+    CHECK(!"PMIx_Abort returned in its own target");
+}
+
+/* The whole message is reported. rows: C10 */
+static void abort_long(int argc, char** argv) {
+    (void)argc, (void)argv;
+    static char message[20000];
+    start();
+    fence(false);
+    if (me.rank != job_size - 1) wait_for_the_end();
+    memset(message, '.', sizeof message - 1);
+    memcpy(message + sizeof message - 8, " to end", 8);
+    PMIx_Abort(5, message, NULL, 0);
     CHECK(!"PMIx_Abort returned in its own target");
 }
 
@@ -109,6 +122,7 @@ int main(int argc, char** argv) {
         {"abort", aborts},
         {"hang", hang},
         {"hang_with_children", hang_with_children},
+        {"abort_long", abort_long},
         {"abort_some", abort_some},
         {"abort_unknown", abort_unknown},
     };
