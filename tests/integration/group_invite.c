@@ -136,29 +136,32 @@ static void group_done(pmix_status_t status, pmix_info_t* info, size_t ninfo, vo
     box_signal(cbdata, status);
 }
 
-/* The others join before the inviter has invited anybody. rows: R13 R15 */
+/* The others join before the inviter has invited anybody, and once more under the name of the group that has been
+ * destructed. rows: R13 R15 */
 static void early(int argc, char** argv) {
     (void)argc, (void)argv;
     char flag[32];
-    struct signal_box done = SIGNAL_BOX;
     start();
     inviter = rank_of_job(0);
-    for (uint32_t rank = 1; rank < job_size; rank++) {
-        snprintf(flag, sizeof flag, "joining.%u", rank);
-        if (me.rank == 0) await_flag(flag);
-        if (me.rank != rank) continue;
-        CHECK_OK(PMIx_Group_join_nb(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, group_done, &done));
-        raise_flag(flag);
+    for (int round = 0; round < 2; round++) {
+        struct signal_box done = SIGNAL_BOX;
+        for (uint32_t rank = 1; rank < job_size; rank++) {
+            snprintf(flag, sizeof flag, "joining.%d.%u", round, rank);
+            if (me.rank == 0) await_flag(flag);
+            if (me.rank != rank) continue;
+            CHECK_OK(PMIx_Group_join_nb(name, &inviter, PMIX_GROUP_ACCEPT, NULL, 0, group_done, &done));
+            raise_flag(flag);
+        }
+        if (me.rank == 0) {
+            pmix_proc_t all = all_of_job();
+            usleep(50000); /* what they have sent is here, if it is not held up */
+            CHECK_OK(PMIx_Group_invite(name, &all, 1, NULL, 0, NULL, NULL));
+        } else {
+            CHECK(box_wait(&done, 1, 60));
+            CHECK_OK(done.status);
+        }
+        CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
     }
-    if (me.rank == 0) {
-        pmix_proc_t all = all_of_job();
-        usleep(50000); /* what they have sent is here, if it is not held up */
-        CHECK_OK(PMIx_Group_invite(name, &all, 1, NULL, 0, NULL, NULL));
-    } else {
-        CHECK(box_wait(&done, 1, 60));
-        CHECK_OK(done.status);
-    }
-    CHECK_OK(PMIx_Group_destruct(name, NULL, 0));
     finish();
 }
 

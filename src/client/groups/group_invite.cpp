@@ -182,8 +182,9 @@ void GroupInvites::start_invite(Invite&& given) {
     Invite& i = invites_.back();
     i.id = next_++;
     // Its processes may have been told of the end of another one of the name, which is not the end of this.
-    std::erase_if(given_up_, [&](const auto& ended) { return ended.first == i.name; });
-    std::erase(ended_, i.name);
+    const auto is_of_it = [&](const auto& ended) { return ended.first == i.name; };
+    std::erase_if(given_up_, is_of_it);
+    std::erase_if(ended_, is_of_it);
     or_give_up(i.id, [&] {
         i.limit = limit_of(i.infos);
         watch_limit(i);
@@ -227,8 +228,10 @@ void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId
         if (code == PMIX_GROUP_INVITE_ACCEPTED && !contains(invite.members, sender)) answer_late(invite.name, sender);
         return;
     }
+    std::erase(invite.accepted, sender);
     if (code == PMIX_GROUP_INVITE_ACCEPTED) {
         std::erase(invite.pending, sender);
+        invite.accepted.push_back(sender);
         return check(invite);
     }
     if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
@@ -318,7 +321,7 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
     GroupDone done = std::move(invite.done);
     try {
         if (ended_.size() >= kMaxReceived) ended_.pop_front();
-        ended_.push_back(invite.name);
+        ended_.emplace_back(invite.name, std::move(invite.accepted));
     } catch (const std::bad_alloc&) {  // a process that accepts it later waits for its own limit
     }
     invites_.remove_if([&](const Invite& i) { return &i == &invite; });
@@ -555,9 +558,14 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
             who = ProcId(*affected);
         return invite_heard(*invite, code, who, verdict);
     }
-    // Of an invitation that is still to come: who waits for it accepts it then.
-    if (code == PMIX_GROUP_INVITE_ACCEPTED && std::find(ended_.begin(), ended_.end(), name) == ended_.end()) return;
-    if (code == PMIX_GROUP_INVITE_ACCEPTED) return answer_late(name, source);
+    if (code == PMIX_GROUP_INVITE_ACCEPTED) {
+        const auto ended =
+            std::find_if(ended_.begin(), ended_.end(), [&](const auto& over) { return over.first == name; });
+        // Of an invitation that is still to come: a process that waits for it accepts it then.
+        if (ended == ended_.end() || contains(ended->second, source)) return;
+        ended->second.push_back(source);
+        return answer_late(name, source);
+    }
     Join* join = find_join(name);
     if (join == nullptr) return;
     // A successor of before we listened is this join's only if its inviter has ended: there may have been another group

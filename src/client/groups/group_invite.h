@@ -46,6 +46,7 @@ class GroupInvites {
         common::ProcList members;  // in the order of the group's ranks; those that do not accept are taken out
         common::ProcList pending;
         common::ProcList invited;  // all that were ever invited and have not ended: they hear of an abort
+        common::ProcList accepted;
         common::InfoList infos;
         GroupDone done;
         transport::Deadline limit = transport::Deadline::never();
@@ -119,8 +120,10 @@ class GroupInvites {
     std::list<Join> joins_;
     std::deque<Invitation> received_;
     std::deque<std::pair<std::string, common::ProcList>> given_up_;  // the name, and those that were told
-    std::deque<std::string> ended_;  // invitations of this process that are over, by name
-    uint64_t next_ = 1;              // a name may be used again before the collective of its last use has been answered
+    // Invitations of this process that are over: the name, and those that have accepted, or have been answered since.
+    // What they accept next is an invitation that is still to come.
+    std::deque<std::pair<std::string, common::ProcList>> ended_;
+    uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;
     const std::shared_ptr<char> alive_ = std::make_shared<char>();  // for events on their way
 };

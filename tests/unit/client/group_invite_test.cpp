@@ -32,6 +32,40 @@ TEST_F(GroupInviteTest, ALateAnswerIsNotThatOfTheNextInvitation) {
     EXPECT_EQ(1, second.times);
 }
 
+// A process that took part in an invitation which is over, and accepts again, waits for the next one of the name. One
+// that did not is late, and hears so once.
+TEST_F(GroupInviteTest, AcceptedAfterTheEnd_OnlyALateOneIsAnswered) {
+    grant_constructs();
+    const pmix_proc_t other = ProcId("far", 0).to_c();
+    Ended first, second;
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &other, 1, nullptr, 0, &Ended::back, &first));
+    settle();
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    ASSERT_EQ(1, first.times);
+    const auto answers = [this] {
+        size_t count = 0;
+        for (const Frame& f : channel->sent())
+            if (is(f, Command::notify_event))
+                count += FakeChannel::decoded<common::NotifyEventRequest>(f).status == PMIX_GROUP_CONSTRUCT_ABORT;
+        return count;
+    };
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    EXPECT_EQ(0u, answers());
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 5});
+    EXPECT_EQ(1u, answers());
+    EXPECT_EQ((common::ProcList{{"far", 5}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 5});
+    EXPECT_EQ(1u, answers());
+    // One that has accepted and taken it back is late as well.
+    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &other, 1, nullptr, 0, &Ended::back, &second));
+    settle();
+    event(PMIX_GROUP_INVITE_DECLINED, {});
+    ASSERT_EQ(1, second.times);
+    const size_t before = answers();
+    event(PMIX_GROUP_INVITE_ACCEPTED, {});
+    EXPECT_EQ(before + 1, answers());
+}
+
 // The list is the membership: the inviter is in it only where it names itself. rows: R13
 TEST_F(GroupInviteTest, Invite_InviterNotInItsList_IsNoMember) {
     for (const bool listed : {false, true}) {
