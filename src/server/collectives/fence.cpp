@@ -49,11 +49,13 @@ void Fence::request(Peer& peer, common::FenceRequest& request, Reply reply) {
     if (is_over_own_job(request, peer)) {
         JobFenceMemory* memory = memories_.asked_by(peer.shared_from_this(), request.memory);
         if (request.memory == FenceUse::joined && ask_in_memory(memory, peer, request, reply)) return;
+        if (memory != nullptr) memory = memories_.of_job(peer);
         // A round that runs has counted this process already.
         if (memory != nullptr && memory->running == 0) to_requests(*registry_.find(peer.id().nspace), *memory);
-        // This call of its is the one that counts.
-        memory = memories_.of(peer);
-        if (memory != nullptr) memory->place_of(peer)->is_due = false;
+        // This call of the process is the one that counts.
+        memory = memories_.of_job(peer);
+        JobFenceMemory::Place* const held = memory == nullptr ? nullptr : memory->held_by(peer);
+        if (held != nullptr) held->is_due = false;
     }
     join(peer, common::read_ranges(request.procs, std::move(request.ranges)), request.infos.take(), std::move(reply));
 }

@@ -66,7 +66,7 @@ class Fence final : public CollectiveOperation {
     void run_in_memory(Nspace& nspace, JobFenceMemory& memory);
     bool answer_entered(const Nspace& nspace, const Peer& peer, uint32_t round, Reply& reply);
     void to_requests(Nspace& nspace, JobFenceMemory& memory);
-    void enter_joined(const Nspace& nspace, JobFenceMemory& memory);
+    Opened enter_joined(const Nspace& nspace, JobFenceMemory& memory);
     void enter_late(const Nspace& nspace, JobFenceMemory& memory, JobFenceMemory::Place& place);
     void take_along(JobFenceMemory& memory, const std::vector<const JobFenceMemory::Place*>& joined,
                     const Opened& opened);

@@ -36,13 +36,12 @@ void Fence::joined_in_memory(Peer& peer, common::FenceJoinedNotify& message, Rep
 
 void Fence::commit_done(Peer& peer) {
     if (!commits_awaited_) return;
-    JobFenceMemory* const memory = memories_.of(peer);
-    if (memory != nullptr && memory->has_told && memory->running == 0) {
+    JobFenceMemory* const memory = memories_.of_job(peer);
+    JobFenceMemory::Place* const place = memory == nullptr ? nullptr : memory->held_by(peer);
+    if (place != nullptr && memory->has_told && memory->running == 0) {
         run_in_memory(*registry_.find(peer.id().nspace), *memory);
-    } else if (memory != nullptr) {
-        JobFenceMemory::Place& place = *memory->place_of(peer);
-        if (place.is_due && memory->commits_are_in(place))
-            enter_late(*registry_.find(peer.id().nspace), *memory, place);
+    } else if (place != nullptr && place->is_due && memory->commits_are_in(*place)) {
+        enter_late(*registry_.find(peer.id().nspace), *memory, *place);
     }
     const auto& all = memories_.all();
     commits_awaited_ = std::any_of(all.begin(), all.end(), [](const auto& one) { return one.second.awaits_commits(); });
@@ -112,7 +111,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     for (const auto& place : memory.places) members.push_back(member_id(nspace.number, place.rank));
     std::shared_ptr<Peer> first;
     for (const auto& place : memory.places)
-        if (first == nullptr) first = place.peer.lock();
+        if (first == nullptr) first = place.holder.lock();
     Charge charge;
     const bool may = first != nullptr && charge.set(first->account(), Collective::open_memory_of(signature));
     const Opened opened = may ? open_for(signature, members, std::move(charge)) : Opened{};
@@ -125,7 +124,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     round->collect = state.collect;
     for (auto& place : memory.places) {
         place.asked = false;
-        const auto peer = place.peer.lock();
+        const auto peer = place.holder.lock();
         if (peer == nullptr) continue;
         round->users.add(peer->credentials());
         if (round->local_status == PMIX_SUCCESS) round->local_status = refused(*peer);
@@ -201,72 +200,76 @@ void Fence::give_memory(Peer& peer, const Signature& signature, common::FenceRep
 // Those that have joined are entered, and ask; those that have asked are answered as they would be then.
 void Fence::to_requests(Nspace& nspace, JobFenceMemory& memory) {
     const bool turned = memory.turn_to_requests();
-    const uint32_t round = memory.shared->state().round;
+    const uint32_t round = memory.turned;
     std::vector<JobFenceMemory::Held> held = std::move(memory.held);
     memory.held.clear();
     left_commits_.take(nspace);
-    if (turned && memories_.find(nspace) == &memory) enter_joined(nspace, memory);
+    Opened opened;
+    if (turned && memories_.find(nspace) == &memory) opened = enter_joined(nspace, memory);
     for (JobFenceMemory::Held& one : held) {
         const auto peer = one.reply.peer();
         if (peer == nullptr || answer_entered(nspace, *peer, round, one.reply)) continue;
         const common::ProcList all{{peer->id().nspace, PMIX_RANK_WILDCARD}};
         join(*peer, common::read_ranges(all, {}), std::move(one.infos), std::move(one.reply));
     }
+    if (Round* const complete = opened.complete ? find(opened.id) : nullptr) start(opened.id, *complete);
 }
 
 // They count from when they joined, whatever becomes of them and however long they take to ask. Where there is no room
-// for that they count when they ask.
-void Fence::enter_joined(const Nspace& nspace, JobFenceMemory& memory) {
-    const uint32_t turned = memory.shared->state().round;
+// for that they count when they ask. The round is not started here.
+Fence::Opened Fence::enter_joined(const Nspace& nspace, JobFenceMemory& memory) {
     const Signature signature = all_of(nspace.name);
     std::vector<const JobFenceMemory::Place*> joined;
     std::vector<MemberId> members;
     for (JobFenceMemory::Place& place : memory.places) {
-        const bool has_joined = memory.shared->has_joined(memory.slot_of(place), turned) && !place.peer.expired();
-        place.is_due = has_joined && !memory.commits_are_in(place);
+        const auto holder = place.holder.lock();
+        const bool has_joined = holder != nullptr && memory.shared->has_joined(memory.slot_of(place), memory.turned);
+        const bool in = has_joined && memory.commits_are_in(place);
+        place.is_due = has_joined && !in && !holder->gone();
         place.asked = false;
-        if (!has_joined || place.is_due) continue;
+        if (!in) continue;
         joined.push_back(&place);
         members.push_back(member_id(nspace.number, place.rank));
     }
     commits_awaited_ = commits_awaited_ || memory.awaits_commits();
-    if (joined.empty()) return;
+    if (joined.empty()) return {};
     memory.rounds->entered.reserve(memory.rounds->entered.size() + joined.size());
-    const auto first = joined.front()->peer.lock();
+    const auto first = joined.front()->holder.lock();
     Charge charge;
-    if (!charge.set(first->account(), Collective::open_memory_of(signature))) return;
-    take_along(memory, joined, open_for(signature, members, std::move(charge)));
+    if (!charge.set(first->account(), Collective::open_memory_of(signature))) return {};
+    const Opened opened = open_for(signature, members, std::move(charge));
+    take_along(memory, joined, opened);
+    return opened;
 }
 
 // Its commits are here now.
 void Fence::enter_late(const Nspace& nspace, JobFenceMemory& memory, JobFenceMemory::Place& place) {
     place.is_due = false;
-    const auto peer = place.peer.lock();
+    const auto holder = place.holder.lock();
     const Signature signature = all_of(nspace.name);
     memory.rounds->entered.reserve(memory.rounds->entered.size() + 1);
     Charge charge;
-    if (!charge.set(peer->account(), Collective::open_memory_of(signature))) return;
+    if (!charge.set(holder->account(), Collective::open_memory_of(signature))) return;
     const MemberId member = member_id(nspace.number, place.rank);
-    take_along(memory, {&place}, enter_from_elsewhere(signature, member, std::move(charge)));
+    const Opened opened = enter_from_elsewhere(signature, member, std::move(charge));
+    take_along(memory, {&place}, opened);
+    if (Round* const complete = opened.complete ? find(opened.id) : nullptr) start(opened.id, *complete);
 }
 
-// The memory may be gone afterwards.
+// Nothing fails here: there is room for their entries.
 void Fence::take_along(JobFenceMemory& memory, const std::vector<const JobFenceMemory::Place*>& joined,
                        const Opened& opened) {
     if (opened.id == 0) return;
-    const auto state = memory.shared->state();
     Round* const round = find(opened.id);
+    if (round != nullptr) round->collect = round->collect || memory.shared->state().collect;
     for (const JobFenceMemory::Place* const place : joined) {
-        memory.rounds->entered.push_back({state.round, place->rank, opened.id, opened.end});
-        const auto peer = place->peer.lock();
-        if (round == nullptr || peer == nullptr) continue;
-        if (round->account == nullptr) round->account = peer->account();
-        round->users.add(peer->credentials());
-        if (round->local_status == PMIX_SUCCESS) round->local_status = refused(*peer);
+        memory.rounds->entered.push_back({memory.turned, place->rank, opened.id, opened.end});
+        const auto holder = place->holder.lock();
+        if (round == nullptr || holder == nullptr) continue;
+        if (round->account == nullptr) round->account = holder->account();
+        round->users.add(holder->credentials());
+        if (round->local_status == PMIX_SUCCESS) round->local_status = refused(*holder);
     }
-    if (round == nullptr) return;
-    round->collect = round->collect || state.collect;
-    if (opened.complete) start(opened.id, *round);
 }
 
 void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
@@ -277,19 +280,17 @@ void Fence::disturb(Nspace& nspace, JobFenceMemory& memory) {
 }
 
 void Fence::peer_gone(const Peer& peer) {
-    JobFenceMemory* memory = memories_.of(peer);
+    JobFenceMemory* const memory = memories_.of_job(peer);
     if (memory == nullptr) return;
-    Nspace& nspace = *registry_.find(peer.id().nspace);
-    // While it has its place: it may have joined.
-    disturb(nspace, *memory);
-    memory = memories_.of(peer);
-    if (memory == nullptr) return;
-    JobFenceMemory::Place& place = *memory->place_of(peer);
-    place.is_due = false;
-    place.peer.reset();
+    // What of its commits is not here by now never is.
+    JobFenceMemory::Place* const held = memory->held_by(peer);
+    if (held != nullptr) held->is_due = false;
+    JobFenceMemory::Place* const place = memory->place_of(peer);
+    if (place != nullptr) place->peer.reset();
+    if (held == nullptr && place == nullptr) return;
     // The last one: its pages and its descriptor are given back before the namespace ends.
     memory->outdated = memory->outdated || memory->is_deserted();
-    if (memory->outdated && memory->running == 0) memories_.forget(nspace);
+    disturb(*registry_.find(peer.id().nspace), *memory);
 }
 
 void Fence::member_gone(Nspace& nspace, MemberId member) {

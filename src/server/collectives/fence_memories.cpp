@@ -44,7 +44,8 @@ bool JobFenceMemory::turn_to_requests() noexcept {
     close_mailboxes();
     shared->turn_to_requests();
     has_told = false;
-    return rounds->note_turned(shared->state().round);
+    turned = shared->state().round;
+    return rounds->note_turned(turned);
 }
 
 bool JobFenceRounds::was_turned(uint32_t round) const noexcept {
@@ -79,8 +80,8 @@ std::optional<JobFenceRounds::Entered> JobFenceRounds::take(uint32_t round, comm
 
 bool JobFenceMemory::commits_are_in(const Place& place) const noexcept {
     if (place.asked) return true;
-    const auto peer = place.peer.lock();
-    return peer != nullptr && peer->commits() >= shared->commits(slot_of(place));
+    const auto holder = place.holder.lock();
+    return holder != nullptr && holder->commits() >= shared->commits(slot_of(place));
 }
 
 bool JobFenceMemory::commits_are_in() const noexcept {

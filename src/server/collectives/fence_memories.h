@@ -62,7 +62,7 @@ struct JobFenceMemory {
         std::weak_ptr<Peer> peer;  // the last one of that rank that has asked
         common::FenceUse use = common::FenceUse::none;
         uint64_t given_to = 0;       // serial number of a peer
-        std::weak_ptr<Peer> holder;  // the last one that was given it, which may have left a commit there
+        std::weak_ptr<Peer> holder;  // the last one that was given it: the one that joins and leaves commits there
         bool asked = false;          // has waited long for this round: all that it sent before has been read
         bool is_due = false;         // has joined the round that was turned, and is entered when its commits are here
     };
@@ -78,6 +78,7 @@ struct JobFenceMemory {
     std::vector<Place> places;   // ranks ascend
     uint64_t running = 0;        // the round of the operation that this round in memory is; 0: none
     uint32_t running_round = 0;  // in memory, whatever stands there meanwhile
+    uint32_t turned = 0;         // the last round that was turned to requests, likewise
     bool has_told = false;       // a process has said, or shown, that all have joined
     bool disturbed = true;       // may it be open? is to be found out anew
     bool outdated = false;       // to be forgotten with the next fence: places are not the job's processes, or all left

@@ -336,8 +336,16 @@ TEST_F(ServerMemoryFence, RoundThatAProcessHasLeft_IsOneOfRequests) {
     const uint32_t round = a->join().round;
     a->memory->leave(round);
     EXPECT_EQ(b->join().kind, Joined::refused);
+    const uint32_t fa = a->start_request(FenceUse::joined, round);
+    server->settle();
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_EQ(a->memory->state().mode, Mode::open);
+    // The same where another one is the first to ask.
+    const uint32_t next = a->join().round;
+    a->memory->leave(next);
     EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS) << "it had joined";
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, next)), PMIX_SUCCESS);
     EXPECT_EQ(a->memory->state().mode, Mode::open);
 }
 
@@ -383,6 +391,42 @@ TEST_F(ServerMemoryFence, CloneAsks_IsInTheNextRound) {
     EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
     meet(FenceUse::has, FenceUse::has);
     EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "a rank of two processes";
+}
+
+// The commits that it waits for are those of the process that has joined, whatever another one of its rank has sent.
+TEST_F(ServerMemoryFence, CloneAsks_CommitsOfTheOtherOneAreHere_IsInTheNextRound) {
+    begin_in_memory();
+    a->commit(1, "of a");
+    server->settle();
+    const uint32_t round = a->join(true, 1).round;
+    Rank clone(*server, 0);
+    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    const uint32_t fc = clone.start_request(FenceUse::none);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(clone.answered(fc, status));
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+}
+
+TEST_F(ServerMemoryFence, CloneAsks_CommitsOfTheOtherOneAreUnderWay_ThatIsInTheNextRound) {
+    begin_in_memory();
+    const uint32_t round = a->join(true, 1).round;
+    Rank clone(*server, 0);
+    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    clone.commit(1, "of the clone");
+    const uint32_t fc = clone.start_request(FenceUse::none);
+    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS) << "it has taken part for its rank";
+    const uint32_t next = b->start_request(FenceUse::has);
+    server->settle();
+    pmix_status_t status = PMIX_ERROR;
+    EXPECT_FALSE(b->answered(next, status));
+    a->commit(1, "of a");
+    EXPECT_EQ(b->end_request(next), PMIX_SUCCESS);
+    EXPECT_EQ(b->read_text(0, "k").value_or("-"), "of a");
+    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
 }
 
 // rows: F8
