@@ -22,6 +22,7 @@
 #include "facts.h"
 #include "loop.h"
 #include "node.h"
+#include "spawn_directives.h"
 #include "sweep.h"
 
 enum { LAST_SECONDS = 10 };
@@ -167,7 +168,10 @@ static pmix_status_t start_server(void) {
         count++;
     }
     pmix_status_t status = PMIx_server_init(&module, info, count);
-    if (status == PMIX_SUCCESS) query_register();
+    if (status == PMIX_SUCCESS) {
+        query_register();
+        directives_register();
+    }
     if (status == PMIX_SUCCESS) status = clients_watch_connections();
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
     return status;

@@ -154,7 +154,7 @@ static void add_entry(const struct party* who, const struct publication* how, co
 
 pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data,
                                 size_t count) {
-    pmix_status_t status = PMIX_SUCCESS;
+    pmix_status_t status = count > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
     size_t added = 0;
     while (added < count && status == PMIX_SUCCESS) {
         if (taken(who, how, data[added].key))

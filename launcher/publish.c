@@ -152,6 +152,11 @@ static struct publication publication_of(const pmix_info_t* info, size_t ninfo) 
     return how;
 }
 
+/* A number that stands for nothing would be as good as the widest range. */
+static bool makes_sense(const struct publication* how) {
+    return how->range <= PMIX_RANGE_PROC_LOCAL && how->persistence <= 5; /* PERSIST_NSPACE, which older headers lack */
+}
+
 /* Answers the lookup if it can be answered, or must be; false: it remains pending. */
 static bool try_lookup(const struct waiting* lookup, bool last) {
     struct buffer results = {0}, body = {0};
@@ -209,7 +214,8 @@ void on_publish(int from, uint64_t id, struct buffer* body) {
     for (size_t i = 0; i < ninfo; i++) {
         if (strncmp(info[i].key, "pmix", 4) != 0) data[count++] = info[i];
     }
-    pmix_status_t status = body->bad ? PMIX_ERR_BAD_PARAM : datastore_publish(&who, &how, data, count);
+    if (body->bad || !makes_sense(&how)) count = 0;
+    pmix_status_t status = datastore_publish(&who, &how, data, count);
     free(data);
     infos_free(info, ninfo);
     mesh_reply(from, id, status, NULL);

@@ -56,6 +56,14 @@ static char* all_namespaces(void) {
     return (char*)names.data;
 }
 
+/* Every node knows how each process has ended. */
+static pmix_status_t status_of(const struct job* job) {
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (job->procs[rank].phase == PROC_ENDED && job->procs[rank].wait_status != 0) return PMIX_ERR_PROC_ABORTED;
+    }
+    return PMIX_SUCCESS;
+}
+
 static bool answer_here(const struct question* question, pmix_value_t* value) {
     const struct job* job = job_find(question->nspace);
     value->type = PMIX_UINT32;
@@ -70,6 +78,9 @@ static bool answer_here(const struct question* question, pmix_value_t* value) {
         value->data.uint32 = job->nodes;
     } else if (strcmp(question->key, PMIX_JOB_NUM_APPS) == 0) {
         value->data.uint32 = job->app_count;
+    } else if (strcmp(question->key, PMIX_QUERY_JOB_STATUS) == 0) {
+        value->type = PMIX_STATUS;
+        value->data.status = status_of(job);
     } else {
         return false;
     }
@@ -172,6 +183,7 @@ void query_register(void) {
                           "PMIX_JOB_SIZE",
                           "PMIX_NUM_NODES",
                           "PMIX_JOB_NUM_APPS",
+                          "PMIX_QUERY_JOB_STATUS",
                           "PMIX_QUERY_PROC_TABLE",
                           "PMIX_QUERY_LOCAL_PROC_TABLE",
                           "PMIX_QUERY_MEMORY_USAGE",

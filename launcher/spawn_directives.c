@@ -123,13 +123,24 @@ static const struct directive {
     {PMIX_IOF_FILE_PATTERN, is_flag, FOR_JOB},
     {PMIX_IOF_FILE_ONLY, is_flag, FOR_JOB},
     {PMIX_OUTPUT_NOCOPY, is_flag, FOR_JOB},
-    {PMIX_USERID, is_any, FOR_BOTH}, /* what the library adds */
+    {PMIX_USERID, is_any, FOR_BOTH}, /* from here on what the library adds */
     {PMIX_GRPID, is_any, FOR_BOTH},
     {PMIX_SPAWNED, is_any, FOR_BOTH},
     {PMIX_PARENT_ID, is_any, FOR_BOTH},
     {PMIX_REQUESTOR_IS_CLIENT, is_any, FOR_BOTH},
     {PMIX_REQUESTOR_IS_TOOL, is_any, FOR_BOTH},
 };
+
+void directives_register(void) {
+    enum { COUNT = sizeof kDirectives / sizeof *kDirectives };
+    char *names[COUNT + 1], function[] = "spawn";
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT && strcmp(kDirectives[i].key, PMIX_USERID) != 0; i++) {
+        names[count++] = (char*)PMIx_Get_attribute_name(kDirectives[i].key); /* which is only read */
+    }
+    names[count] = NULL;
+    PMIx_Register_attributes(function, names);
+}
 
 static pmix_status_t check(const pmix_info_t* info, unsigned level) {
     for (size_t i = 0; i < sizeof kDirectives / sizeof *kDirectives; i++) {

@@ -8,9 +8,12 @@
 #ifndef PMIXRUN_SPAWN_DIRECTIVES_H
 #define PMIXRUN_SPAWN_DIRECTIVES_H
 
-#include <pmix.h>
+#include <pmix_server.h>
 
 enum { FOR_JOB = 1, FOR_APP = 2 }; /* whose array it is in */
+
+/* Says to the library which of them are offered. After PMIx_server_init. */
+void directives_register(void);
 
 /* Looks at those that are required. */
 pmix_status_t directives_check(const pmix_info_t* info, size_t ninfo, unsigned level);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* names: publish, lookup, unpublish over nodes.
- * usage: names basic|duplicate|wait|timeout|partial|ranges|persistence|nspace|unpublish|many|arguments */
+ * usage: names basic|nonsense|duplicate|wait|timeout|partial|ranges|persistence|nspace|unpublish|many|arguments */
 #include "spawn_check.h"
 
 enum { TEXT = 64 };
@@ -40,6 +40,23 @@ static void basic(int argc, char** argv) {
         CHECK(strcmp(text, wanted) == 0);
         CHECK(publisher.rank == rank && strcmp(publisher.nspace, me.nspace) == 0);
     }
+    fence(false);
+    finish();
+}
+
+/* What stands for nothing, or is nothing, is refused and leaves nothing. rows: P1 P2 */
+static void nonsense(int argc, char** argv) {
+    (void)argc, (void)argv;
+    char text[TEXT];
+    start();
+    static const struct {
+        int range, persistence;
+    } odd[] = {{8, -1}, {77, -1}, {PMIX_RANGE_INVALID, -1}, {-1, 6}, {-1, PMIX_PERSIST_INVALID}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        CHECK_STATUS(publish("odd", "text", odd[i].range, odd[i].persistence), PMIX_ERR_BAD_PARAM);
+        CHECK_STATUS(look_up("odd", text, NULL), PMIX_ERR_NOT_FOUND);
+    }
+    CHECK_STATUS(publish("pmix.reserved", "text", -1, -1), PMIX_ERR_BAD_PARAM);
     fence(false);
     finish();
 }
@@ -410,10 +427,11 @@ static void arguments(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
-        {"basic", basic},         {"duplicate", duplicate}, {"wait", wait},     {"some", some},
-        {"timeout", timeout},     {"partial", partial},     {"ranges", ranges}, {"persistence", persistence},
-        {"unpublish", unpublish}, {"arguments", arguments}, {"nspace", nspace}, {"publishes", publishes},
-        {"many", many},
+        {"basic", basic},         {"nonsense", nonsense},   {"duplicate", duplicate},
+        {"wait", wait},           {"some", some},           {"timeout", timeout},
+        {"partial", partial},     {"ranges", ranges},       {"persistence", persistence},
+        {"unpublish", unpublish}, {"arguments", arguments}, {"nspace", nspace},
+        {"publishes", publishes}, {"many", many},
     };
     program = argv[0];
     RUN_CASE(cases);
