@@ -116,9 +116,15 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     OpenPmixListener openpmix_listener;
     transport::RendezvousFile rendezvous_file, uri_file;
     std::shared_ptr<SelfPeer> self;
-    std::unique_ptr<LocalHost> local_host;                   // none: no tool's server
-    std::map<MemberId, std::unique_ptr<ExitWatch>> leaving;  // finalized ranks that may return
-    std::map<uint64_t, std::shared_ptr<Peer>> peers;         // admitted, by serial number
+    std::unique_ptr<LocalHost> local_host;  // none: no tool's server
+    // Finalized ranks that may return: until their process ends, or, where it is not known, for kMayReturnMs.
+    static constexpr int64_t kMayReturnMs = 5000;
+    struct Leaving {
+        std::unique_ptr<ExitWatch> watch;
+        Timer limit;
+    };
+    std::map<MemberId, Leaving> leaving;
+    std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number
     SegmentCompaction compaction;
     RemoteNamespaces remote_namespaces;
     uint64_t next_serial = 1;

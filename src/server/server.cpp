@@ -258,11 +258,16 @@ void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, 
     registry.set_state(nspace, client, Client::State::finalized);
     const MemberId member = member_id(nspace.number, client.rank);
     // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's
-    // now.
-    auto watch =
-        peer.gone() ? nullptr : ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
-    if (watch != nullptr) {
-        leaving[member] = std::move(watch);
+    // now. Of one in another pid namespace, and of one with OpenPMIx's library, the kernel does not tell the pid.
+    Leaving left;
+    const pid_t pid = peer.credentials().pid;
+    if (!peer.gone() && pid > 0) left.watch = ExitWatch::open(loop, pid, [this, member] { exited(member); });
+    try {
+        if (!peer.gone() && pid <= 0) left.limit = Timer(scheduler, kMayReturnMs, [this, member] { exited(member); });
+    } catch (const std::bad_alloc&) {  // it counts as ended
+    }
+    if (left.watch != nullptr || left.limit.is_set()) {
+        leaving[member] = std::move(left);
         client.may_return = true;
     }
     void* object = client.server_object;
@@ -318,7 +323,7 @@ void Server::Parts::name_withdrawn(const ProcId& proc) {
     // The host does not wait any more for the end of processes that have finalized.
     const Nspace* nspace = registry.find(proc.nspace);
     std::vector<MemberId> ended;
-    for (const auto& [member, watch] : leaving) {
+    for (const auto& [member, left] : leaving) {
         if (nspace != nullptr && nspace_number_of(member) == nspace->number &&
             (proc.rank == PMIX_RANK_WILDCARD || proc.rank == rank_of(member)))
             ended.push_back(member);

@@ -470,6 +470,30 @@ TEST_F(OpenPmixServingTest, Finalize_IsAnsweredBeforeTheClientCloses) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, one_->ask<openpmix::GetReply>(get_of("job", 0, "never")).status.value);
 }
 
+// It may initialise again: until then the others wait for it, as for one with this library.
+TEST_F(OpenPmixServingTest, Finalize_AndInitialiseAgain_OthersWaitForIt) {
+    openpmix::FenceRequest fence;
+    fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    zero_->socket.reset();
+    const uint32_t first = one_->send(fence);
+    (void)one_->is_silent(20);  // it is with the server
+    zero_.emplace(uri_);
+    ASSERT_TRUE(zero_->hello({"job", 0}));
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(fence));
+    EXPECT_EQ(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
+}
+
+// The kernel does not tell when it ends.
+TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
+    openpmix::FenceRequest fence;
+    fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    zero_->socket.reset();
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence));
+    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence)) << "at once";
+}
+
 TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {
     // The same rank's clone with fixed numbers, and one that describes its calls.
     ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "key", 42));
