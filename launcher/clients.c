@@ -306,6 +306,7 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     if (body->bad || !proc || proc->phase == PROC_ENDED) return;
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
+    proc->lost = without_finalize;
     job->alive--;
     clients_procs_ended();
     collective_proc_ended();

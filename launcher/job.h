@@ -75,6 +75,7 @@ struct proc {
     bool expected;   /* its end was requested: not a failure */
     bool by_user;    /* by a tool: the exit status shows that */
     int wait_status; /* once ended */
+    bool lost;       /* once ended: it had initialised, and not finalized */
 };
 
 struct job {

@@ -153,8 +153,11 @@ static struct publication publication_of(const pmix_info_t* info, size_t ninfo) 
 }
 
 /* A number that stands for nothing would be as good as the widest range. */
-static bool makes_sense(const struct publication* how) {
-    return how->range <= PMIX_RANGE_PROC_LOCAL && how->persistence <= 5; /* PERSIST_NSPACE, which older headers lack */
+static bool makes_sense(const pmix_info_t* info, size_t ninfo) {
+    const int64_t range = info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    const int64_t persistence = info_number(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP);
+    /* 5: PMIX_PERSIST_NSPACE, which older headers lack. */
+    return range >= 0 && range <= PMIX_RANGE_PROC_LOCAL && persistence >= 0 && persistence <= 5;
 }
 
 /* Answers the lookup if it can be answered, or must be; false: it remains pending. */
@@ -214,7 +217,7 @@ void on_publish(int from, uint64_t id, struct buffer* body) {
     for (size_t i = 0; i < ninfo; i++) {
         if (strncmp(info[i].key, "pmix", 4) != 0) data[count++] = info[i];
     }
-    if (body->bad || !makes_sense(&how)) count = 0;
+    if (body->bad || !makes_sense(info, ninfo)) count = 0;
     pmix_status_t status = datastore_publish(&who, &how, data, count);
     free(data);
     infos_free(info, ninfo);

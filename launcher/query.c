@@ -56,10 +56,10 @@ static char* all_namespaces(void) {
     return (char*)names.data;
 }
 
-/* Every node knows how each process has ended. */
+/* Every node knows how each process has ended. The library judges a job of one node alike. */
 static pmix_status_t status_of(const struct job* job) {
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        if (job->procs[rank].phase == PROC_ENDED && job->procs[rank].wait_status != 0) return PMIX_ERR_PROC_ABORTED;
+        if (job->procs[rank].lost) return PMIX_ERR_PROC_ABORTED;
     }
     return PMIX_SUCCESS;
 }

@@ -74,6 +74,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     void share_with_self(std::string_view nspace);
     void name_withdrawn(const common::ProcId& proc) override;
     // The process of a rank that has finalized has ended.
+    void registered_again(const common::ProcId& proc);
     void exited(MemberId member);
     void tool_lost(Peer& peer);
     void rank_lost(Nspace& nspace, Client& client, const common::ProcId& id);

@@ -260,10 +260,10 @@ void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, 
     // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's
     // now. Of one in another pid namespace, and of one with OpenPMIx's library, the kernel does not tell the pid.
     Leaving left;
-    const pid_t pid = peer.credentials().pid;
-    if (!peer.gone() && pid > 0) left.watch = ExitWatch::open(loop, pid, [this, member] { exited(member); });
+    if (!peer.gone()) left.watch = ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
     try {
-        if (!peer.gone() && pid <= 0) left.limit = Timer(scheduler, kMayReturnMs, [this, member] { exited(member); });
+        if (!peer.gone() && left.watch == nullptr)
+            left.limit = Timer(scheduler, kMayReturnMs, [this, member] { exited(member); });
     } catch (const std::bad_alloc&) {  // it counts as ended
     }
     if (left.watch != nullptr || left.limit.is_set()) {
@@ -276,6 +276,13 @@ void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, 
         // Whatever the host thinks of it, the process is leaving.
         reply.status(PMIX_SUCCESS);
     });
+}
+
+// The host names the rank's process anew: of one whose end nobody would notice, that is the end.
+void Server::Parts::registered_again(const ProcId& proc) {
+    const auto member = registry.member(proc);
+    const auto at = member ? leaving.find(*member) : leaving.end();
+    if (at != leaving.end() && at->second.watch == nullptr) exited(*member);
 }
 
 void Server::Parts::exited(MemberId member) {

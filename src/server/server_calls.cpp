@@ -42,6 +42,7 @@ void Server::deregister_nspace(std::string_view name) {
 }
 
 pmix_status_t Server::register_client(const common::ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
+    parts_->registered_again(proc);
     return parts_->registration.register_client(proc, uid, gid, server_object);
 }
 

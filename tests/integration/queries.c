@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the
- * host (pmixrun). usage: queries support|jobs|processes|tables|failed|node_lost|summary|each|refusals NODES */
+ * host (pmixrun). usage: queries support|jobs|lost|processes|tables|failed|node_lost|summary|each|refusals NODES */
+#include <signal.h>
+
 #include "check.h"
 
 #ifndef PMIX_QUERY_PROC_RESOURCE_USAGE /* headers before 6.1 */
@@ -158,6 +160,33 @@ static void jobs(int argc, char** argv) {
     CHECK_OK(answer(&asked, PMIX_QUERY_JOB_STATUS)->data.status);
     forget(&asked);
     PMIX_INFO_DESTRUCT(&of_job);
+    finish();
+}
+
+/* A job that has lost a process, on one node and on several. rows: Q8 */
+static void lost(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    fence(false);
+    if (me.rank == job_size - 1) raise(SIGKILL);
+    pmix_info_t of_job;
+    PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, me.nspace, PMIX_STRING);
+    pmix_info_t fresh;
+    PMIX_INFO_LOAD(&fresh, PMIX_QUERY_REFRESH_CACHE, NULL, PMIX_BOOL);
+    pmix_status_t status = PMIX_SUCCESS;
+    while (status == PMIX_SUCCESS) { /* until alarm() ends the test */
+        pmix_info_t both[2] = {of_job, fresh};
+        char* keys[] = {PMIX_QUERY_JOB_STATUS, NULL};
+        pmix_query_t query = {keys, both, 2};
+        struct asked asked = {PMIX_ERROR, NULL, 0};
+        CHECK_OK(PMIx_Query_info(&query, 1, &asked.infos, &asked.n));
+        status = answer(&asked, PMIX_QUERY_JOB_STATUS)->data.status;
+        forget(&asked);
+        if (status == PMIX_SUCCESS) usleep(10000);
+    }
+    CHECK_STATUS(status, PMIX_ERR_PROC_ABORTED);
+    PMIX_INFO_DESTRUCT(&of_job);
+    PMIX_INFO_DESTRUCT(&fresh);
     finish();
 }
 
@@ -583,9 +612,10 @@ static void refusals(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-    static const struct test_case cases[] = {{"support", support}, {"jobs", jobs},     {"processes", processes},
-                                             {"tables", tables},   {"failed", failed}, {"node_lost", node_lost},
-                                             {"summary", summary}, {"each", each},     {"refusals", refusals}};
+    static const struct test_case cases[] = {{"support", support},     {"jobs", jobs},       {"lost", lost},
+                                             {"processes", processes}, {"tables", tables},   {"failed", failed},
+                                             {"node_lost", node_lost}, {"summary", summary}, {"each", each},
+                                             {"refusals", refusals}};
     nodes = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     RUN_CASE(cases);
     return 0;

@@ -354,6 +354,19 @@ def fence_turned(o):
     return {"joined": 0, "word": 0}, [process, server]
 
 
+@case(orders={"joined_store": "release", "joined_load": "acquire"}, forbids=lambda result: result[1] == (1, 0))
+def fence_about_to_join(o):
+    """A server that counts a process which is about to join, and has not, waits for the commits that it has sent."""
+    def process():
+        yield store("commits", 1, "relaxed")
+        yield store("joined", 1, o["joined_store"])
+
+    def server():
+        joined = yield load("joined", o["joined_load"])
+        return joined, (yield load("commits", "relaxed"))
+    return {"commits": 0, "joined": 0}, [process, server]
+
+
 @case(orders={"leave": "seq_cst", "last_look": "seq_cst", "end_watch": "seq_cst", "look": "seq_cst", "take_back": "relaxed",
               "claim": "release"},
       forbids=lambda result: result not in (("left", 1), ("sends", "nothing")),

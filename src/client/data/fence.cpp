@@ -116,10 +116,10 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
         }
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
         if (rc == PMIX_SUCCESS) counted.settled();
-        if (joined && (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION)) {
-            session.memory_fence().leave_round(met.round);
-            rc = PMIX_ERR_LOST_CONNECTION;  // it was lost during this call
-        }
+        // Without an answer perhaps: it must not join this round once more, nor another one end it without this call.
+        if (joined && rc != PMIX_SUCCESS) session.memory_fence().leave_round(met.round);
+        // It was lost during this call.
+        if (joined && rc == PMIX_ERR_UNREACH) rc = PMIX_ERR_LOST_CONNECTION;
     } else {
         rc = session.ask<Command::fence>(p->request, reply, p->timeout_s);
     }

@@ -181,16 +181,20 @@ void GroupInvites::start_invite(Invite&& given) {
     }
     Invite& i = invites_.back();
     i.id = next_++;
-    // Its processes may have been told of the end of another one of the name, which is not the end of this.
-    const auto is_of_it = [&](const auto& ended) { return ended.first == i.name; };
-    std::erase_if(given_up_, is_of_it);
-    std::erase_if(ended_, is_of_it);
+    begins(i.name);
     or_give_up(i.id, [&] {
         i.limit = limit_of(i.infos);
         watch_limit(i);
         ask(i, ProcList(i.pending));
         check(i);
     });
+}
+
+// Its processes may have been told of the end of another one of the name, which is not the end of this.
+void GroupInvites::begins(const std::string& name) noexcept {
+    const auto is_of_it = [&](const auto& ended) { return ended.first == name; };
+    std::erase_if(given_up_, is_of_it);
+    std::erase_if(ended_, is_of_it);
 }
 
 void GroupInvites::watch_limit(Invite& invite) {
@@ -228,10 +232,8 @@ void GroupInvites::invite_heard(Invite& invite, pmix_status_t code, const ProcId
         if (code == PMIX_GROUP_INVITE_ACCEPTED && !contains(invite.members, sender)) answer_late(invite.name, sender);
         return;
     }
-    std::erase(invite.accepted, sender);
     if (code == PMIX_GROUP_INVITE_ACCEPTED) {
         std::erase(invite.pending, sender);
-        invite.accepted.push_back(sender);
         return check(invite);
     }
     if (code != PMIX_GROUP_INVITE_DECLINED && code != PMIX_GROUP_INVITE_FAILED) return;
@@ -321,7 +323,8 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
     GroupDone done = std::move(invite.done);
     try {
         if (ended_.size() >= kMaxReceived) ended_.pop_front();
-        ended_.emplace_back(invite.name, std::move(invite.accepted));
+        const bool formed = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+        ended_.emplace_back(invite.name, formed ? std::move(invite.members) : ProcList());
     } catch (const std::bad_alloc&) {  // a process that accepts it later waits for its own limit
     }
     invites_.remove_if([&](const Invite& i) { return &i == &invite; });
@@ -492,6 +495,7 @@ void GroupInvites::take_over(Join& join) {
     i.limit = join.limit;
     i.id = next_++;
     Invite& mine = invites_.emplace_back(std::move(i));
+    begins(mine.name);
     // From here on it is this call, and not the join's.
     mine.done = std::move(join.done);
     if (join.timer != 0) session_.loop().cancel(join.timer);
@@ -563,7 +567,6 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
             std::find_if(ended_.begin(), ended_.end(), [&](const auto& over) { return over.first == name; });
         // Of an invitation that is still to come: a process that waits for it accepts it then.
         if (ended == ended_.end() || contains(ended->second, source)) return;
-        ended->second.push_back(source);
         return answer_late(name, source);
     }
     Join* join = find_join(name);

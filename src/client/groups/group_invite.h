@@ -46,7 +46,6 @@ class GroupInvites {
         common::ProcList members;  // in the order of the group's ranks; those that do not accept are taken out
         common::ProcList pending;
         common::ProcList invited;  // all that were ever invited and have not ended: they hear of an abort
-        common::ProcList accepted;
         common::InfoList infos;
         GroupDone done;
         transport::Deadline limit = transport::Deadline::never();
@@ -84,6 +83,7 @@ class GroupInvites {
     template <class Step>
     void or_end_join(uint64_t join, Step&& step);
     void start_invite(Invite&& invite);
+    void begins(const std::string& name) noexcept;
     void start_join(Join&& join, bool accept);
     void send_acceptance(Join& join);
     Invite* find_invite(const std::string& name) noexcept;
@@ -120,8 +120,8 @@ class GroupInvites {
     std::list<Join> joins_;
     std::deque<Invitation> received_;
     std::deque<std::pair<std::string, common::ProcList>> given_up_;  // the name, and those that were told
-    // Invitations of this process that are over: the name, and those that have accepted, or have been answered since.
-    // What they accept next is an invitation that is still to come.
+    // Invitations of this process that are over: the name, and the members if there is a group. What those accept next
+    // is an invitation that is still to come.
     std::deque<std::pair<std::string, common::ProcList>> ended_;
     uint64_t next_ = 1;  // a name may be used again before the collective of its last use has been answered
     bool shut_ = false;

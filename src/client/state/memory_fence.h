@@ -97,7 +97,7 @@ class MemoryFence {
     // Leaves the process's commit of this number in the memory. False: it is to be sent. Commits keep their order: the
     // one before is with the server. Under the commit mutex, as the next one.
     bool leave_commit(std::span<const common::Bytes> parts, uint64_t number) noexcept;
-    // A call that has joined this round ends without an answer: the server is lost.
+    // A call that has joined this round ends, perhaps without an answer.
     void leave_round(uint32_t round) noexcept;
 
   private:

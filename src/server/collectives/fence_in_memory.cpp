@@ -56,7 +56,7 @@ bool Fence::ask_in_memory(JobFenceMemory* memory, Peer& peer, common::FenceReque
     if (place == nullptr || place->use != FenceUse::joined) {
         // In an earlier memory, if it was in any.
         const uint32_t first = memory != nullptr ? memory->first_round : rounds->next;
-        if (!transport::FenceMemory::is_before(round, first)) return false;
+        if (!transport::FenceMemory::is_before(round, first)) return answer_entered(*nspace, peer, round, reply);
     } else {
         if (memory->running != 0 && round == memory->running_round) {
             if (Round* const open = find(memory->running)) open->replies.push_back(std::move(reply));

@@ -190,7 +190,7 @@ uint64_t FenceMemory::commits(uint32_t slot) const noexcept {
 }
 
 bool FenceMemory::has_joined(uint32_t slot, uint32_t round) const noexcept {
-    return slot < processes_ && shared_->places[slot].joined.load(std::memory_order_relaxed) == (kJoins | round);
+    return slot < processes_ && shared_->places[slot].joined.load(std::memory_order_acquire) == (kJoins | round);
 }
 
 FenceMemory::Joined FenceMemory::join(uint32_t slot, bool server, bool collect, uint64_t commits) noexcept {
@@ -203,7 +203,7 @@ FenceMemory::Joined FenceMemory::join(uint32_t slot, bool server, bool collect, 
     if (!word.is(Mode::open) || word.joined() >= processes_) return {};
     // Before it counts: a server that makes it one of requests finds all that have joined. It may find this one too
     // when it has not, and so this one asks for that round, whatever has become of it.
-    shared_->places[slot].joined.store(kJoins | round, std::memory_order_relaxed);
+    shared_->places[slot].joined.store(kJoins | round, std::memory_order_release);
     for (;;) {
         if (word.round() != round || !word.is(Mode::open) || word.joined() >= processes_)
             return {Joined::Kind::turned, round};

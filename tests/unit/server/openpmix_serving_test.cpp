@@ -484,6 +484,22 @@ TEST_F(OpenPmixServingTest, Finalize_AndInitialiseAgain_OthersWaitForIt) {
     EXPECT_EQ(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
 }
 
+// Its host starts another process for the rank: what the first one has joined is not the new one's.
+TEST_F(OpenPmixServingTest, Finalize_AndRegisteredAgain_ANewProcessIsWaitedFor) {
+    openpmix::FenceRequest fence;
+    fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
+    zero_->send(fence);
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    zero_->socket.reset();
+    const pmix_proc_t proc = ProcId("job", 0).to_c();
+    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+    zero_.emplace(uri_);
+    ASSERT_TRUE(zero_->hello({"job", 0}));
+    const uint32_t first = one_->send(fence);
+    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(fence));
+    EXPECT_EQ(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
+}
+
 // The kernel does not tell when it ends.
 TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
     openpmix::FenceRequest fence;
