@@ -46,6 +46,10 @@ class OpenPmixFresh : public OpenPmixProcess {
         bool at_once;
     };
 
+    // Its thread uses what is below.
+    ~OpenPmixFresh() override {
+        if (server_) server_->stop();
+    }
     void SetUp() override {
         OpenPmixProcess::SetUp();
         server_->on(theirs::Command::job_data, [this](uint32_t tag, common::Bytes) {
@@ -380,7 +384,7 @@ TEST_P(OpenPmixFresh, ServerEnds_WhatWaitsForDataAheadEnds) {
         Value value;
         status = get(proc(2), "key", &value);
     });
-    server_->cut();
+    server_->stop();  // it reads `held`
     other.join();
     EXPECT_TRUE(status == PMIX_ERR_UNREACH || status == PMIX_ERR_LOST_CONNECTION) << status;
 }
