@@ -21,6 +21,7 @@ class OpenPmixProcess : public ::testing::TestWithParam<std::pair<const char*, c
     void TearDown() override {
         if (PMIx_Initialized()) PMIx_Finalize(nullptr, 0);
         OpenPmixServer::clear_environment();
+        if (server_) server_->stop();  // its thread uses what derived fixtures have
     }
     void init() {
         server_->start();

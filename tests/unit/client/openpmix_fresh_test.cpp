@@ -46,10 +46,6 @@ class OpenPmixFresh : public OpenPmixProcess {
         bool at_once;
     };
 
-    // Its thread uses what is below.
-    ~OpenPmixFresh() override {
-        if (server_) server_->stop();
-    }
     void SetUp() override {
         OpenPmixProcess::SetUp();
         server_->on(theirs::Command::job_data, [this](uint32_t tag, common::Bytes) {
