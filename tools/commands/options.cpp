@@ -34,7 +34,7 @@ std::vector<Option> options_of(const Program& program) {
     return all;
 }
 
-std::string shown(const Option& option) {
+std::string option_text(const Option& option) {
     std::string text = std::string("--") + option.name;
     if (option.value != nullptr) text += std::string(" ") + option.value;
     return text;
@@ -54,7 +54,7 @@ std::vector<Status> statuses(const Program& program) {
 void print_help(const Program& program) {
     std::printf("%s: %s\n\nusage: %s [OPTION...]%s%s\n\n%s\n\noptions:\n", program.name, program.summary, program.name,
                 *program.operands != '\0' ? " " : "", program.operands, program.text);
-    for (const Option& option : options_of(program)) std::printf("  %-22s %s\n", shown(option).c_str(), option.help);
+    for (const Option& option : options_of(program)) std::printf("  %-22s %s\n", option_text(option).c_str(), option.help);
     if (program.connects) {
         std::printf(
             "\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"
@@ -93,7 +93,7 @@ void print_man(const Program& program) {
         program.name, roff(program.name).c_str(), roff(program.summary).c_str(), roff(program.name).c_str(),
         roff(program.operands).c_str(), roff(program.text).c_str());
     for (const Option& option : options_of(program))
-        std::printf(".TP\n.B %s\n%s\n", roff(shown(option).c_str()).c_str(), roff(option.help).c_str());
+        std::printf(".TP\n.B %s\n%s\n", roff(option_text(option).c_str()).c_str(), roff(option.help).c_str());
     if (program.connects) {
         std::printf(
             ".SH ENVIRONMENT\n.TP\n.B PMIX_SERVER_URI_WIREUP\nthe server to use where no option names one; "

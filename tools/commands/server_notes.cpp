@@ -23,14 +23,14 @@ pmix_proc_state_t state_of(const pmix_info_t* proc, size_t n) {
                                                               : state->data.state;
 }
 
-struct Process {
+struct NotedProcess {
     pmix_rank_t rank = 0;
     bool well = true;
     Infos infos;
 };
 
-Process process_with_notes(const std::string& nspace, const pmix_info_t* proc, size_t n, const NoteOptions& options) {
-    Process out;
+NotedProcess process_with_notes(const std::string& nspace, const pmix_info_t* proc, size_t n, const NoteOptions& options) {
+    NotedProcess out;
     long number = 0;
     pid_t pid = 0;
     if (to_number(text_of(proc, n, PMIX_RANK), number)) out.rank = static_cast<pmix_rank_t>(number);
@@ -48,7 +48,7 @@ Process process_with_notes(const std::string& nspace, const pmix_info_t* proc, s
 
 Infos job_with_notes(const pmix_info_t* job, size_t n, const NoteOptions& options) {
     Infos out;
-    std::vector<Process> all;
+    std::vector<NotedProcess> all;
     const std::string nspace = text_of(job, n, PMIX_NSPACE);
     for (size_t i = 0; i < n; ++i) {
         size_t parts = 0;
@@ -60,8 +60,8 @@ Infos job_with_notes(const pmix_info_t* job, size_t n, const NoteOptions& option
         }
     }
     std::stable_sort(all.begin(), all.end(),
-                     [](const Process& a, const Process& b) { return a.well != b.well ? !a.well : a.rank < b.rank; });
-    for (Process& process : all) out.part(WIREUP_REPORT_PROC, process.infos);
+                     [](const NotedProcess& a, const NotedProcess& b) { return a.well != b.well ? !a.well : a.rank < b.rank; });
+    for (NotedProcess& process : all) out.part(WIREUP_REPORT_PROC, process.infos);
     return out;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using common::Command;
 
-struct Prepared {
+struct PreparedFence {
     common::FenceRequest request;
     int timeout_s = 0;
     bool only_self = false;
@@ -40,9 +40,9 @@ MemoryFence::Request by_request(Session& session, common::FenceRequest& request,
     return MemoryFence::Request(session.memory_fence(), commit);
 }
 
-common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
-                                 size_t ninfos) {
-    Prepared p;
+common::Result<PreparedFence> prepare_fence(Session& session, const pmix_proc_t procs[], size_t nprocs,
+                                            const pmix_info_t infos[], size_t ninfos) {
+    PreparedFence p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
@@ -82,7 +82,7 @@ common::Result<Prepared> prepare(Session& session, const pmix_proc_t procs[], si
 
 pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                     size_t ninfos) {
-    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    auto p = prepare_fence(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (p->only_self) {
         session.read_pending();
@@ -129,7 +129,7 @@ pmix_status_t fence(Session& session, const pmix_proc_t procs[], size_t nprocs, 
 pmix_status_t fence_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                        size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    auto p = prepare_fence(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     const auto tell = [&session, callback, cbdata](pmix_status_t rc) {
         rc = session.refusals().reported_by(rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc);

@@ -21,7 +21,7 @@ using common::InfoView;
 // The server waits for optional members as long as it was told, and a host has its own patience after that.
 constexpr int kOptionalExtraS = 7;
 
-struct Prepared {
+struct PreparedGroup {
     common::GroupRequest request;
     int timeout_s = 0;
 };
@@ -33,8 +33,9 @@ bool shares_infos(const pmix_info_t& info) noexcept {
            (value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO);
 }
 
-common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
-    Prepared p;
+common::Result<PreparedGroup> prepare_group(GroupCall call, const char* name, const pmix_info_t infos[],
+                                            size_t ninfos) {
+    PreparedGroup p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
@@ -48,9 +49,9 @@ common::Result<Prepared> prepare(GroupCall call, const char* name, const pmix_in
     return p;
 }
 
-common::Result<Prepared> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
-                                           const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare(GroupCall::construct, name, infos, ninfos);
+common::Result<PreparedGroup> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
+                                                const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare_group(GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
     // No processes: the caller is a member that a leader adds (PMIX_GROUP_ADD_MEMBERS).
     if (procs == nullptr && nprocs == 0) return p;
@@ -79,7 +80,7 @@ void after_end(Session& session, GroupCall call, const std::string& name, pmix_s
 
 // Destruct and leave.
 pmix_status_t end(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare(call, name, infos, ninfos);
+    auto p = prepare_group(call, name, infos, ninfos);
     if (!p) return p.status();
     common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
@@ -89,7 +90,7 @@ pmix_status_t end(Session& session, GroupCall call, const char* name, const pmix
 
 pmix_status_t end_nb(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos,
                      pmix_op_cbfunc_t callback, void* cbdata) {
-    auto p = prepare(call, name, infos, ninfos);
+    auto p = prepare_group(call, name, infos, ninfos);
     if (!p) return p.status();
     const auto done = [&session, call, name = p->request.name, callback, cbdata](pmix_status_t rc,
                                                                                  common::GroupReply&) {
@@ -126,7 +127,7 @@ void call_with_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t 
 pmix_status_t construct_on_server(Session& session, const std::string& name, common::ProcList members,
                                   const common::ProcId* inviter, const pmix_info_t infos[], size_t ninfos,
                                   GroupDone done) {
-    auto p = prepare(GroupCall::construct, name.c_str(), infos, ninfos);
+    auto p = prepare_group(GroupCall::construct, name.c_str(), infos, ninfos);
     if (!p) return p.status();
     name_members(std::move(members), session, p->request);
     if (inviter != nullptr) {

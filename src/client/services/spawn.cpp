@@ -167,13 +167,14 @@ pmix_status_t send_directory(common::SpawnRequest& request) {
     return rc;
 }
 
-struct Prepared {
+struct PreparedSpawn {
     common::SpawnRequest request;
     int timeout_s = 0;
 };
 
-common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[], size_t napps) {
-    Prepared p;
+common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
+                                            size_t napps) {
+    PreparedSpawn p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     // A limit for the spawn is one for the call too, where there is no other.
@@ -203,7 +204,7 @@ common::Result<Prepared> prepare(const pmix_info_t infos[], size_t ninfos, const
 pmix_status_t spawn(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[], size_t napps,
                     char* ret_nspace) {
     if (ret_nspace != nullptr) std::memset(ret_nspace, 0, sizeof(pmix_nspace_t));
-    auto p = prepare(infos, ninfos, apps, napps);
+    auto p = prepare_spawn(infos, ninfos, apps, napps);
     if (!p) return p.status();
     common::SpawnReply reply;
     const pmix_status_t rc = session.ask<Command::spawn>(p->request, reply, p->timeout_s);
@@ -217,7 +218,7 @@ pmix_status_t spawn(Session& session, const pmix_info_t infos[], size_t ninfos, 
 pmix_status_t spawn_nb(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(infos, ninfos, apps, napps);
+    auto p = prepare_spawn(infos, ninfos, apps, napps);
     if (!p) return p.status();
     const auto done = [callback, cbdata](pmix_status_t rc, common::SpawnReply& reply) {
         const pmix_proc_t job = common::ProcId(reply.nspace, PMIX_RANK_WILDCARD).to_c();

@@ -10,14 +10,14 @@ namespace {
 
 using common::Command;
 
-struct Prepared {
+struct PreparedConnect {
     common::ConnectRequest request;
     int timeout_s = 0;
 };
 
-common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs[], size_t nprocs,
-                                 const pmix_info_t infos[], size_t ninfos) {
-    Prepared p;
+common::Result<PreparedConnect> prepare_connect(const Session& session, const pmix_proc_t procs[], size_t nprocs,
+                                                const pmix_info_t infos[], size_t ninfos) {
+    PreparedConnect p;
     pmix_status_t rc = check_infos(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
@@ -32,7 +32,7 @@ common::Result<Prepared> prepare(const Session& session, const pmix_proc_t procs
 template <Command C>
 pmix_status_t run(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                   size_t ninfos) {
-    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    auto p = prepare_connect(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     typename common::CommandTypes<C>::Reply reply;
     return plain(session.ask<C>(p->request, reply, p->timeout_s));
@@ -42,7 +42,7 @@ template <Command C>
 pmix_status_t run_nb(Session& session, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[],
                      size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare(session, procs, nprocs, infos, ninfos);
+    auto p = prepare_connect(session, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     const auto done = [callback, cbdata](pmix_status_t rc, typename common::CommandTypes<C>::Reply&) {
         callback(plain(rc), cbdata);

@@ -218,9 +218,9 @@ pmix_status_t put_opaque(BufferWriter& w, const Field& f, const void* element) {
     if (object == nullptr) return put_string<N>(w, nullptr);
     const OpaqueOps* ops = opaque_ops_for(element);
     if (ops == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-    struct Text {
+    struct Printed {
         char* p;
-        ~Text() { std::free(p); }
+        ~Printed() { std::free(p); }
     } text{(f.form == Form::bitmap ? ops->print_bitmap : ops->print_topology)(object)};
     if (text.p == nullptr) return PMIX_ERR_NOMEM;
     if (pmix_status_t rc = put_string<N>(w, text.p); rc != PMIX_SUCCESS) return rc;
