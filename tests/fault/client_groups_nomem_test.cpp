@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "support/failing_memory.h"
+#include "support/status.h"
 #include "unit/client/group_invite_setting.h"
 
 namespace pmix::client::client_groups_nomem_test {
@@ -38,14 +39,14 @@ class Trial final : public GroupInviteTest {
 
     void invite(Ended& ended) {
         const pmix_proc_t far = ProcId("far", 0).to_c();
-        EXPECT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+        EXPECT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
         settle();
     }
     void accept(Ended& ended) {
         event(PMIX_GROUP_INVITED, members());
         const pmix_proc_t leader = ProcId("far", 0).to_c();
-        EXPECT_EQ(PMIX_SUCCESS,
-                  group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
         settle();
     }
     // The event's part in groups, with allocations counted. False: it is lost.

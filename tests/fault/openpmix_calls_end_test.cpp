@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_calls_end_test {
 namespace {
@@ -205,7 +206,7 @@ TEST_P(OpenPmixCallsEnd, ServerGoesWhileItIsAsked_EachEnds) {
             const bool missing = call.command == theirs::Command::get && next == PMIX_ERR_NOT_FOUND;
             EXPECT_TRUE(is_lost(next) || missing) << PMIx_Error_string(next);
             EXPECT_EQ(3u, number(g_all, PMIX_JOB_SIZE));
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
             TearDown();
         }
     }
@@ -221,18 +222,18 @@ TEST_P(OpenPmixCallsEnd, ServerHasGone_WhatIsThisProcesssOwn_GoesOn) {
     for (int tries = 0; PMIx_Fence(nullptr, 0, nullptr, 0) == PMIX_SUCCESS && tries < 100; ++tries) {
     }
     common::Value value = common::Value::u32(5), got;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own", value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own", value.c_ptr()));
     const pmix_status_t committed = PMIx_Commit();
     EXPECT_TRUE(committed == PMIX_ERR_UNREACH || committed == PMIX_ERR_LOST_CONNECTION) << committed;
-    EXPECT_EQ(PMIX_SUCCESS, get(self_, "own", &got));
+    EXPECT_STATUS(PMIX_SUCCESS, get(self_, "own", &got));
     EXPECT_EQ(5u, got.get().data.uint32);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(handler), nullptr, nullptr));
     pmix_proc_t* procs = nullptr;
     size_t count = 0;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers("here", "job", &procs, &count));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Resolve_peers("here", "job", &procs, &count));
     EXPECT_EQ(2u, count);
     PMIX_PROC_FREE(procs, count);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 }  // namespace

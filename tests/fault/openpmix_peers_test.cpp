@@ -19,6 +19,7 @@
 #include "support/openpmix_client.h"
 #include "support/other_users.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace openpmix_peers_test {
@@ -46,8 +47,8 @@ class OpenPmixPeersTest : public ::testing::Test {
     void expect_well() {
         OpenPmixClient client(uri_);
         ASSERT_TRUE(client.hello({"job", 0}));
-        EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
-        EXPECT_EQ(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
+        EXPECT_STATUS(PMIX_SUCCESS, commit_global(client, "key", 1));
+        EXPECT_STATUS(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
     }
     std::string hello_of(const common::ProcId& id) {
         OpenPmixClient client(uri_);
@@ -82,8 +83,8 @@ class OpenPmixHeldEventsTest : public ::testing::Test {
     OpenPmixHeldEventsTest() : module_(waiting_module()), server_(&module_, wanted()) {
         register_job("job");
         const pmix_proc_t other = ProcId("job", 1).to_c();
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_client(&other, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_client(&other, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         ChildEnvironment child(ProcId("job", 0).to_c());
         uri_ = child.get("PMIX_SERVER_URI41");
     }
@@ -110,8 +111,8 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
     OpenPmixClient zero(uri_), one(uri_);
     ASSERT_TRUE(zero.hello({"job", 0}));
     ASSERT_TRUE(one.hello({"job", 1}));
-    ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(kKnown)));
-    ASSERT_EQ(PMIX_SUCCESS, one.status_of(handler_of(PMIX_ERR_FAILED_COMM)));
+    ASSERT_STATUS(PMIX_SUCCESS, one.status_of(handler_of(kKnown)));
+    ASSERT_STATUS(PMIX_SUCCESS, one.status_of(handler_of(PMIX_ERR_FAILED_COMM)));
     const uint64_t before = held_by_server(zero);
     const uint32_t tag = one.send(handler_of(kWaits));
     auto asked = registered.get_future();
@@ -122,12 +123,12 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
     InfoList large;
     large.append_string("text", std::string(kEach, 'x'));
     notify.infos.infos = std::move(large);
-    for (size_t i = 0; i < kEvents; ++i) ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
+    for (size_t i = 0; i < kEvents; ++i) ASSERT_STATUS(PMIX_SUCCESS, zero.status_of(notify));
     EXPECT_GT(held_by_server(zero), before + kLimit / 2);
     EXPECT_LE(held_by_server(zero), kLimit);
     const auto [done, cbdata] = asked.get();
     done(PMIX_SUCCESS, cbdata);
-    EXPECT_EQ(PMIX_SUCCESS, one.receive<openpmix::StatusReply>(tag).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, one.receive<openpmix::StatusReply>(tag).status.value);
     uint64_t told = 0, lost = 0;
     while (lost == 0 && told <= kEvents) {
         const auto event = one.receive<openpmix::EventMessage>(openpmix::kEventTag);
@@ -135,16 +136,16 @@ TEST_F(OpenPmixHeldEventsTest, Registration_HostDoesNotAnswer_EventsAreHeldWithi
             ++told;
             continue;
         }
-        EXPECT_EQ(PMIX_ERR_FAILED_COMM, event.code.value);
+        EXPECT_STATUS(PMIX_ERR_FAILED_COMM, event.code.value);
         const common::InfoView infos(event.infos.infos.data(), event.infos.infos.size());
-        EXPECT_EQ(PMIX_SUCCESS, infos.get(server::kLostEventsKey, &lost));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.get(server::kLostEventsKey, &lost));
         ASSERT_NE(0u, lost);
     }
     EXPECT_GT(told, 5u);
     EXPECT_EQ(kEvents, told + lost);
     EXPECT_LE(held_by_server(zero), before + 1000) << "nothing of it is held any more";
     // The way is free again.
-    ASSERT_EQ(PMIX_SUCCESS, zero.status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, zero.status_of(notify));
     EXPECT_EQ(kKnown, one.receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
 }
 
@@ -170,9 +171,9 @@ TEST_F(OpenPmixPeersTest, Hello_OfRootForAnotherUsersRank_IsRefused) {
     if (!can_be_other_users()) GTEST_SKIP() << "needs root to register another user's rank";
     pmix_nspace_t name;
     PMIx_Load_nspace(name, "theirs");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, nullptr, 0, nullptr, nullptr));
     const pmix_proc_t proc = ProcId("theirs", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, kOther, kOther, nullptr, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_client(&proc, kOther, kOther, nullptr, nullptr, nullptr));
     EXPECT_EQ("closed", hello_of({"theirs", 0}));
     AsUser other(kOther);
     EXPECT_EQ("in", hello_of({"theirs", 0}));
@@ -214,7 +215,7 @@ TEST_F(OpenPmixPeersTest, Connect_CutAnywhere_LeavesNothing) {
     OpenPmixClient whole(uri_);
     whole.request.id = {"job", 0};
     std::vector<uint8_t> message;
-    ASSERT_EQ(PMIX_SUCCESS, whole.request.encode(&message));
+    ASSERT_STATUS(PMIX_SUCCESS, whole.request.encode(&message));
     for (size_t cut = 0; cut < message.size(); ++cut) {
         OpenPmixClient client(uri_);
         client.write(common::Bytes(message).first(cut));
@@ -245,12 +246,12 @@ TEST_F(OpenPmixPeersTest, Client_ThatDoesNotRead_IsGivenUp) {
     auto text = common::Value::string(large);
     ASSERT_TRUE(text.ok());
     data.values.pairs.push_back({"large", std::move(text).value()});
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
     openpmix::CommitRequest commit;
     commit.sections.sections = {{PMIX_LOCAL, values}, {PMIX_REMOTE, values}};
-    ASSERT_EQ(PMIX_SUCCESS, client.status_of(commit));
+    ASSERT_STATUS(PMIX_SUCCESS, client.status_of(commit));
     std::vector<uint8_t> request;
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(get_of("job", 0, "large"), client.traits, &request));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(get_of("job", 0, "large"), client.traits, &request));
     for (uint32_t i = 0; i < 200 && !client.ended; ++i) client.write(1000 + i, request);
     EXPECT_TRUE(client.sees_end());
     expect_well();
@@ -274,7 +275,7 @@ TEST_F(OpenPmixPeersTest, Heartbeats_ByThousands_AreSwallowed) {
     OpenPmixClient client(uri_);
     ASSERT_TRUE(client.hello({"job", 0}));
     for (int i = 0; i < 5000; ++i) client.write(openpmix::kHeartbeatTag, {});
-    EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
+    EXPECT_STATUS(PMIX_SUCCESS, commit_global(client, "key", 1));
 }
 
 namespace {

@@ -14,6 +14,7 @@
 
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_server_gone_test {
 namespace {
@@ -139,7 +140,7 @@ TEST_P(OpenPmixGone, InACall_EndsItAndAllThatFollow) {
                 SCOPED_TRACE(after.name);
                 EXPECT_EQ(PMIX_ERR_UNREACH, after.call(nullptr, 0));
             }
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
             EXPECT_FALSE(wait.over());
         }
     }

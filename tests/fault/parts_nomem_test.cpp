@@ -16,6 +16,7 @@
 #include "support/failing_memory.h"
 #include "support/fake_scheduler.h"
 #include "support/recording_handler.h"
+#include "support/status.h"
 #include "transport/connection.h"
 
 using namespace pmix;
@@ -89,7 +90,7 @@ TEST(PartsNomemTest, Cleanup_OneAllocationFails_NothingIsHalfRegistered) {
     const server::CleanupRequest request{1, "a name that is long enough for the heap", {1, 2}, {1, 1}, account};
     fail_everywhere([&] {
         server::Cleanup cleanup(tasks);
-        ASSERT_EQ(PMIX_SUCCESS, cleanup.add({3, "", {1}, {1, 1}, account}, {files[0]}, {}, {}));
+        ASSERT_STATUS(PMIX_SUCCESS, cleanup.add({3, "", {1}, {1, 1}, account}, {files[0]}, {}, {}));
         pmix_status_t rc = PMIX_ERR_NOMEM;
         FailingMemory::resume();
         try {
@@ -103,7 +104,8 @@ TEST(PartsNomemTest, Cleanup_OneAllocationFails_NothingIsHalfRegistered) {
         EXPECT_EQ(1u, cleanup.cancel(3, nullptr));
         EXPECT_EQ(0u, account->used());
         // Nothing is protected any more.
-        EXPECT_EQ(PMIX_SUCCESS, cleanup.add({3, "", {1}, {1, 1}, account}, {rules.ignore[0], rules.ignore[1]}, {}, {}));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      cleanup.add({3, "", {1}, {1, 1}, account}, {rules.ignore[0], rules.ignore[1]}, {}, {}));
         cleanup.cancel(3, nullptr);
         EXPECT_EQ(0u, cleanup.size());
         EXPECT_EQ(0u, account->used());

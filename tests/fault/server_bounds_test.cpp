@@ -7,6 +7,7 @@
 
 #include "common/values/info_view.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_bounds_test {
 
@@ -40,7 +41,7 @@ void ask_all(FakeClient& client, uint64_t from, uint64_t to, F&& request) {
         for (uint32_t id : ids) {
             auto reply = client.wait(id);
             ASSERT_TRUE(reply);
-            ASSERT_EQ(PMIX_SUCCESS, reply->header.status);
+            ASSERT_STATUS(PMIX_SUCCESS, reply->header.status);
         }
     }
 }
@@ -51,8 +52,8 @@ void ask_all(FakeClient& client, uint64_t from, uint64_t to, F&& request) {
 TEST(ServerBoundsTest, AProcessHasSoManyEventHandlers) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     const auto handler = [](uint64_t reference) {
         common::RegisterEventsRequest request;
         request.codes = {-7000};
@@ -61,23 +62,23 @@ TEST(ServerBoundsTest, AProcessHasSoManyEventHandlers) {
     };
     ask_all<Command::register_events>(a, 0, server::kMaxOpenRequests, handler);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
-    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::register_events>(handler(0))) << "others may";
+    EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::register_events>(handler(0))) << "others may";
     common::DeregisterEventsRequest gone;
     gone.reference = 7;
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::deregister_events>(gone));
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::deregister_events>(gone));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
 }
 
 // rows: O2 K20
 TEST(ServerBoundsTest, AProcessHasSoManyRegistrationsForOutput) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     ask_all<Command::iof_pull>(a, 0, server::kMaxIofPulls, pull_number);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::iof_pull>(pull_number(server::kMaxIofPulls)));
     EXPECT_EQ(server::kMaxIofPulls, s.host.count("iof_pull")) << "the host hears nothing of what is refused";
-    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::iof_pull>(pull_number(0))) << "others may";
+    EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::iof_pull>(pull_number(0))) << "others may";
 }
 
 // Nor by asking for all of them before the host has answered for one. rows: O2 K20
@@ -85,7 +86,7 @@ TEST(ServerBoundsTest, RegistrationsThatAreAtTheHostTogetherAreCountedWhenTheyCo
     Setting s;
     s.host.styles["iof_pull"] = Style::later;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     std::vector<uint32_t> ids;
     constexpr size_t kBeyond = 3;
     for (uint64_t i = 0; i < server::kMaxIofPulls + kBeyond; ++i) {
@@ -113,11 +114,11 @@ TEST(ServerBoundsTest, RegistrationsThatAreAtTheHostTogetherAreCountedWhenTheyCo
 TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) {
     Setting s;
     FakeClient stopped(s.server, {"job", 0}), notifier(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
-    ASSERT_EQ(PMIX_SUCCESS, notifier.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, stopped.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, notifier.hello());
     common::RegisterEventsRequest handler;
     handler.codes = {-7000, PMIX_ERR_FAILED_COMM};
-    ASSERT_EQ(PMIX_SUCCESS, stopped.ask<Command::register_events>(handler));
+    ASSERT_STATUS(PMIX_SUCCESS, stopped.ask<Command::register_events>(handler));
     constexpr uint64_t kEvents = 100;
     common::NotifyEventRequest event;
     event.status = -7000;
@@ -148,7 +149,7 @@ TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) 
             if (notice->status == -7000) ++received;
             if (notice->status != PMIX_ERR_FAILED_COMM) continue;
             const common::InfoView told(notice->infos.data(), notice->infos.size());
-            EXPECT_EQ(PMIX_SUCCESS, told.get(server::kLostEventsKey, &lost));
+            EXPECT_STATUS(PMIX_SUCCESS, told.get(server::kLostEventsKey, &lost));
             EXPECT_NE(nullptr, told.find(PMIX_EVENT_NON_DEFAULT)) << "a default handler is not to end the process";
         }
         return lost != 0;
@@ -157,7 +158,7 @@ TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) 
     EXPECT_EQ(kEvents, received + lost);
     // From here on as before.
     event.infos = common::Infos(infos());
-    ASSERT_EQ(PMIX_SUCCESS, notifier.ask<Command::notify_event>(event));
+    ASSERT_STATUS(PMIX_SUCCESS, notifier.ask<Command::notify_event>(event));
     ASSERT_TRUE(s.server.turn_until([&] { return stopped.take_event().has_value(); }));
 }
 
@@ -166,8 +167,8 @@ TEST(ServerBoundsTest, Events_PeerDoesNotRead_EventsAreDroppedAndTheLossIsTold) 
 TEST(ServerBoundsTest, Events_RoomAgainWithEventsStillQueued_LossIsToldAheadOfTheNextEvent) {
     Setting s;
     FakeClient slow(s.server, {"job", 0}), notifier(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, slow.hello());
-    ASSERT_EQ(PMIX_SUCCESS, notifier.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, slow.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, notifier.hello());
     std::shared_ptr<server::Peer> peer;
     for (const auto& [serial, known] : s.server.parts().peers)
         if (known->id() == ProcId("job", 0)) peer = known;
@@ -175,7 +176,7 @@ TEST(ServerBoundsTest, Events_RoomAgainWithEventsStillQueued_LossIsToldAheadOfTh
     const auto queued = [&] { return s.server.on_loop([&] { return peer->connection()->queued_bytes(); }); };
     common::RegisterEventsRequest handler;
     handler.codes = {-7000, -7001, PMIX_ERR_FAILED_COMM};
-    ASSERT_EQ(PMIX_SUCCESS, slow.ask<Command::register_events>(handler));
+    ASSERT_STATUS(PMIX_SUCCESS, slow.ask<Command::register_events>(handler));
     const auto notify = [&](pmix_status_t code, size_t bytes) {
         s.server.on_loop([&] {
             common::InfoList list;
@@ -234,7 +235,7 @@ TEST(ServerBoundsTest, Clones_SmallTable_RegisteredRanksKeepTheirPlaces) {
     server.job("later", 1, 4);
     for (unsigned rank = 0; rank < 4; ++rank) {
         all.push_back(std::make_unique<FakeClient>(server, ProcId("later", rank)));
-        EXPECT_EQ(PMIX_SUCCESS, all.back()->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, all.back()->hello());
     }
     EXPECT_LT(static_cast<size_t>(all.back()->fd()), options.max_descriptors) << "the table was never full";
 }
@@ -245,17 +246,17 @@ TEST(ServerBoundsTest, ARankIsSoManyProcesses) {
     std::vector<std::unique_ptr<FakeClient>> clones;
     for (uint32_t i = 0; i < server::kMaxClones; ++i) {
         clones.push_back(std::make_unique<FakeClient>(s.server, ProcId("job", 0)));
-        ASSERT_EQ(PMIX_SUCCESS, clones.back()->hello()) << i;
+        ASSERT_STATUS(PMIX_SUCCESS, clones.back()->hello()) << i;
     }
     FakeClient beyond(s.server, {"job", 0}), other(s.server, {"job", 1});
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, beyond.hello());
     EXPECT_TRUE(s.server.turn_until([&] { return beyond.hung_up(); }));
-    EXPECT_EQ(PMIX_SUCCESS, other.hello()) << "other ranks may";
+    EXPECT_STATUS(PMIX_SUCCESS, other.hello()) << "other ranks may";
     EXPECT_EQ(server::kMaxClones, s.server.parts().registry.find_client({"job", 0})->connections);
     clones.pop_back();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == server::kMaxClones; }));
     FakeClient next(s.server, {"job", 0});
-    EXPECT_EQ(PMIX_SUCCESS, next.hello()) << "one has gone";
+    EXPECT_STATUS(PMIX_SUCCESS, next.hello()) << "one has gone";
     EXPECT_EQ(2u, s.host.count("client_connected2")) << "the host hears of each rank once";
 }
 
@@ -290,18 +291,18 @@ TEST(ServerBoundsTest, ForeignJobsInUseAreSoMany) {
     const auto foreign = [&] { return foreign_jobs(s.server); };
     constexpr size_t kBeyond = 4;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     for (size_t i = 0; i < server::kMaxRemote + kBeyond; ++i) {
         const std::string name = "far" + std::to_string(i);
         there.job(name, 1, 1);
         {
             FakeClient b(there, {name, 0});
-            ASSERT_EQ(PMIX_SUCCESS, b.hello());
+            ASSERT_STATUS(PMIX_SUCCESS, b.hello());
             b.put("k", "v");
             there.settle();
             auto reply = a.wait(a.start_get({name, 0}, "k"));
             ASSERT_TRUE(reply);
-            ASSERT_EQ(PMIX_SUCCESS, reply->header.status) << name;
+            ASSERT_STATUS(PMIX_SUCCESS, reply->header.status) << name;
         }
         there.settle();
         there.on_loop([&] {

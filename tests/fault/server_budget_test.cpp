@@ -12,6 +12,7 @@
 #include "support/as_user.h"
 #include "support/fake_client.h"
 #include "support/other_users.h"
+#include "support/status.h"
 
 namespace pmix::test::server_budget_test {
 namespace {
@@ -60,7 +61,7 @@ class ServerBudgetTest : public testing::Test {
             AsUser user(uid);
             client = std::make_unique<FakeClient>(*server, std::move(id));
         }
-        EXPECT_EQ(PMIX_SUCCESS, client->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, client->hello());
         return client;
     }
     size_t used(uid_t uid) { return server->parts().budget.of(uid)->used(); }
@@ -72,13 +73,13 @@ class ServerBudgetTest : public testing::Test {
         peer->put(key, "v");
         auto got = good->wait(good->start_get({"good", 1}, key));
         ASSERT_TRUE(got);
-        EXPECT_EQ(PMIX_SUCCESS, got->header.status);
+        EXPECT_STATUS(PMIX_SUCCESS, got->header.status);
         const uint32_t a = good->start_fence({{"good", PMIX_RANK_WILDCARD}});
         const uint32_t b = peer->start_fence({{"good", PMIX_RANK_WILDCARD}});
         for (auto [client, id] : {std::pair(good.get(), a), std::pair(peer.get(), b)}) {
             auto reply = client->wait(id);
             ASSERT_TRUE(reply);
-            EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+            EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
         }
     }
 
@@ -268,7 +269,7 @@ TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list + list, "mine")) << "more paths than one process may have";
     EXPECT_EQ(0u, registered());
     EXPECT_EQ(0u, used(kEvil));
-    EXPECT_EQ(PMIX_SUCCESS, ask(list, "mine"));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(list, "mine"));
     EXPECT_EQ(kPaths, registered());
     EXPECT_GT(used(kEvil), kPaths * 200);
     expect_neighbours_served();
@@ -277,7 +278,7 @@ TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list, "mine"));
     EXPECT_EQ(0u, registered());
     EXPECT_EQ(0u, used(kEvil));
-    EXPECT_EQ(PMIX_SUCCESS, ask("/0,/1,/2", "mine"));
+    EXPECT_STATUS(PMIX_SUCCESS, ask("/0,/1,/2", "mine"));
     EXPECT_EQ(3u, registered());
     expect_neighbours_served();
 }
@@ -316,7 +317,7 @@ TEST_F(ServerBudgetTest, Invitations_WithLongLists_AreBounded) {
         infos.append_string(PMIX_GROUP_ID, "g" + std::to_string(i));
         infos.append(PMIX_EVENT_CUSTOM_RANGE, &list, PMIX_DATA_ARRAY);
         event.infos = std::move(infos);
-        ASSERT_EQ(PMIX_SUCCESS, evil->ask<Command::notify_event>(event));
+        ASSERT_STATUS(PMIX_SUCCESS, evil->ask<Command::notify_event>(event));
         ASSERT_LE(used(kEvil), kLimit);
     }
     EXPECT_GT(used(kEvil), kLimit / 2);
@@ -454,7 +455,7 @@ TEST_F(ServerBudgetTest, User_WithNothingLeft_HoldsUpNobodyElse) {
     // And a finalize of the user itself is always carried out.
     auto reply = evil->wait(evil->start<Command::finalize>(common::FinalizeRequest()));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
 }
 
 }  // namespace pmix::test::server_budget_test

@@ -11,6 +11,7 @@
 
 #include "support/failing_node.h"
 #include "support/group_requests.h"
+#include "support/status.h"
 
 namespace server_groups_nomem_test {
 
@@ -23,7 +24,7 @@ namespace {
 std::unique_ptr<FakeClient> third_of(Node& node) {
     node.server.job("third", 1, 1);
     auto client = std::make_unique<FakeClient>(node.server, ProcId("third", 0));
-    EXPECT_EQ(PMIX_SUCCESS, client->hello());
+    EXPECT_STATUS(PMIX_SUCCESS, client->hello());
     return client;
 }
 
@@ -206,8 +207,8 @@ TEST(ServerGroupsNomemTest, MemberEnds_OneAllocationFails_GroupIsWithoutIt) {
             const ProcList procs{{"job", 0}, {"job", 1}};
             const uint32_t ia = construct(*node.a, procs, flag(PMIX_GROUP_NOTIFY_TERMINATION));
             const uint32_t ib = construct(*node.b, procs, flag(PMIX_GROUP_NOTIFY_TERMINATION));
-            ASSERT_EQ(PMIX_SUCCESS, done_of(*node.a, ia).status);
-            ASSERT_EQ(PMIX_SUCCESS, done_of(*node.b, ib).status);
+            ASSERT_STATUS(PMIX_SUCCESS, done_of(*node.a, ia).status);
+            ASSERT_STATUS(PMIX_SUCCESS, done_of(*node.b, ib).status);
             node.b->kill();
             const auto is_member = [&] {
                 return node.server.on_loop([&] {

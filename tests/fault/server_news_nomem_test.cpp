@@ -12,6 +12,7 @@
 #include "server/events/events.h"
 #include "support/failing_node.h"
 #include "support/info_lists.h"
+#include "support/status.h"
 #include "unit/server/monitors_setting.h"
 
 namespace pmix::server::server_news_nomem_test {
@@ -42,7 +43,7 @@ class AlarmsNomemTest : public MonitorsSetting {
 
 TEST_F(AlarmsNomemTest, Heartbeat_OneAllocationFails_AlarmIsRaisedAndTheMonitorGoesOn) {
     if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "heart")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "heart")));
     peer->while_noting = [] { return std::make_shared<Spared>(); };
     for (long n = 0; n < 1000; ++n) {
         SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
@@ -84,7 +85,7 @@ TEST(ServerNewsNomemTest, LossOfEvents_OneAllocationFails_IsToldBeforeThisEventO
         constexpr pmix_status_t kCode = PMIX_EXTERNAL_ERR_BASE - 62;
         common::RegisterEventsRequest listen;
         listen.codes = {kCode, PMIX_ERR_FAILED_COMM};
-        ASSERT_EQ(PMIX_SUCCESS, node.a->ask<Command::register_events>(listen));
+        ASSERT_STATUS(PMIX_SUCCESS, node.a->ask<Command::register_events>(listen));
         std::shared_ptr<Peer> peer;
         for (const auto& [serial, known] : node.server.parts().peers)
             if (known->id() == ProcId("job", 0)) peer = known;
@@ -131,7 +132,7 @@ std::vector<std::string> sets_of(Node& node, common::Rank rank) {
     common::Value value;
     if (node.a->reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found) != PMIX_SUCCESS)
         return names;
-    EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
     const pmix_data_array_t& array = *value.get().data.darray;
     for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
     return names;
@@ -146,12 +147,12 @@ TEST(ServerNewsNomemTest, ProcessSet_OneAllocationFails_IsThereAsTheCallerIsTold
         const pmix_status_t defined = counted(node, define);
         for (common::Rank rank : {0u, 1u}) EXPECT_EQ(defined == PMIX_SUCCESS ? one : none, sets_of(node, rank));
         if (defined != PMIX_SUCCESS) {
-            EXPECT_EQ(PMIX_SUCCESS, counted(node, define));
+            EXPECT_STATUS(PMIX_SUCCESS, counted(node, define));
         }
         const pmix_status_t removed = counted(node, remove);
         for (common::Rank rank : {0u, 1u}) EXPECT_EQ(removed == PMIX_SUCCESS ? none : one, sets_of(node, rank));
         if (removed != PMIX_SUCCESS) {
-            EXPECT_EQ(PMIX_SUCCESS, counted(node, remove));
+            EXPECT_STATUS(PMIX_SUCCESS, counted(node, remove));
         }
         for (common::Rank rank : {0u, 1u}) EXPECT_EQ(none, sets_of(node, rank));
     });

@@ -9,6 +9,7 @@
 #include "runtime/library.h"
 #include "support/failing_node.h"
 #include "support/info_lists.h"
+#include "support/status.h"
 
 using namespace pmix;
 using namespace pmix::test;
@@ -68,11 +69,11 @@ TEST(ServerNomemTest, ConstructThatAParticipantLeaves_OneAllocationFails_NobodyW
     fail_everywhere([&](Node& node) {
         node.server.job("third", 1, 1);
         FakeClient c(node.server, {"third", 0});
-        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, c.hello());
         common::RegisterEventsRequest handler;
         handler.codes = {PMIX_GROUP_MEMBER_FAILED};
         for (FakeClient* member : {node.a.get(), node.b.get()})
-            ASSERT_EQ(PMIX_SUCCESS, member->ask<Command::register_events>(handler));
+            ASSERT_STATUS(PMIX_SUCCESS, member->ask<Command::register_events>(handler));
         auto construct = group_request(common::GroupCall::construct, {{"job", 0}, {"job", 1}, {"third", 0}});
         construct.infos = flag(PMIX_GROUP_NOTIFY_TERMINATION);
         const uint32_t ia = node.a->start<Command::group>(construct);
@@ -216,7 +217,7 @@ TEST(ServerNomemTest, DirectModexOfARankToCome_OneAllocationFails_HostIsAnswered
     fail_everywhere([&](Node& node) {
         node.server.job("late", 2, 1);
         FakeClient c(node.server, {"late", 0});
-        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, c.hello());
         int answers = 0;
         node.server.on_loop([&] {
             node.server.parts().get.modex_request({"late", 0}, [&](pmix_status_t, common::Bytes) { ++answers; });
@@ -353,7 +354,7 @@ TEST(ServerNomemTest, HelloOfAMember_OneAllocationFails_FenceOfTheOthersEnds) {
     fail_everywhere([&](Node& node) {
         node.server.job("pair", 1, 2);
         FakeClient waiting(node.server, {"pair", 0});
-        ASSERT_EQ(PMIX_SUCCESS, waiting.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, waiting.hello());
         const uint32_t fence = waiting.start_fence({{"pair", PMIX_RANK_WILDCARD}});
         node.server.settle();
         FakeClient c(node.server, {"pair", 1});
@@ -392,19 +393,19 @@ TEST(ServerNomemTest, HostsOwnQuery_OneAllocationFails_CallbackIsCalledOnce) {
     InfoList options;
     options.append_flag(PMIX_EXTERNAL_PROGRESS, true);
     pmix_server_module_t module{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
     for (long n = 0; n < 1000; ++n) {
         SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
         pmix_query_t query;
         PMIX_QUERY_CONSTRUCT(&query);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&query.keys, PMIX_QUERY_NAMESPACES));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&query.keys, PMIX_QUERY_NAMESPACES));
         int called = 0;
         const auto answered = [](pmix_status_t, pmix_info_t*, size_t, void* count, pmix_release_cbfunc_t release,
                                  void* held) {
             ++*static_cast<int*>(count);
             if (release != nullptr) release(held);
         };
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, answered, &called));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, answered, &called));
         FailingMemory::arm(n);
         const auto deadline = transport::Deadline::in_ms(60'000);
         while (called == 0 && !deadline.passed()) {
@@ -420,7 +421,7 @@ TEST(ServerNomemTest, HostsOwnQuery_OneAllocationFails_CallbackIsCalledOnce) {
             break;
         }
     }
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 // It has no callback that could tell of a failure, and no result.
@@ -429,13 +430,13 @@ TEST(ServerNomemTest, DeregisterClient_OneAllocationFails_IsDone) {
     InfoList options;
     options.append_flag(PMIX_EXTERNAL_PROGRESS, true);
     pmix_server_module_t module{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, options.c_array(), options.size()));
     for (long n = 0; n < 1000; ++n) {
         SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
         for (uint32_t rank : {0u, 1u}) {
             const pmix_proc_t proc = ProcId("job", rank).to_c();
-            ASSERT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         }
         const pmix_proc_t proc = ProcId("job", 1).to_c();
         FailingMemory::arm(n);
@@ -454,5 +455,5 @@ TEST(ServerNomemTest, DeregisterClient_OneAllocationFails_IsDone) {
             break;
         }
     }
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }

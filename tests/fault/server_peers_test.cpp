@@ -26,7 +26,7 @@ TEST(ServerPeersTest, MalformedFramesEndThatConnectionOnly) {
     TestServer server(nullptr);
     server.job("job", 1, 2);
     FakeClient good(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, good.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, good.hello());
     std::vector<std::vector<uint8_t>> bad;
     bad.push_back(std::vector<uint8_t>(64, 0xff));                                                  // no header
     bad.push_back(request_bytes(static_cast<uint16_t>(Command::fence), {0xff, 0xff, 0xff, 0xff}));  // hostile count
@@ -38,11 +38,11 @@ TEST(ServerPeersTest, MalformedFramesEndThatConnectionOnly) {
     bad.push_back(huge);
     for (size_t i = 0; i < bad.size(); ++i) {
         FakeClient evil(server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, evil.hello()) << i;
+        ASSERT_STATUS(PMIX_SUCCESS, evil.hello()) << i;
         evil.send_raw(bad[i]);
         EXPECT_TRUE(server.turn_until([&] { return evil.hung_up(); })) << i;
     }
-    EXPECT_EQ(PMIX_SUCCESS, status_of(good, good.start_fence({{"job", 0}})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(good, good.start_fence({{"job", 0}})));
     EXPECT_EQ(1u, server.parts().peers.size());
 }
 
@@ -51,8 +51,8 @@ TEST(ServerPeersTest, ReplyOfAClient_WithAValidRequestInIt_EndsTheConnection) {
     TestServer server(nullptr);
     server.job("job", 1, 2);
     FakeClient good(server, {"job", 0}), evil(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, good.hello());
-    ASSERT_EQ(PMIX_SUCCESS, evil.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, good.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, evil.hello());
     common::ByteWriter value;
     common::encode_string_value(value, "x");
     common::CommitRequest commit;
@@ -72,13 +72,14 @@ TEST(ServerPeersTest, Observer_SendsRequestsOfProcesses_AllAreRefused) {
     constexpr Command kRequests[] = {
 #define WIREUP_COMMAND(number, name, request, reply, since) Command::name,
 #include "common/protocol/commands.def"
+#include "support/status.h"
     };
     FakeHost host;
     auto module = host.module();
     TestServer server(&module);
     server.job("job", 1, 1);
     FakeClient observer(server, ProcId());
-    ASSERT_EQ(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
+    ASSERT_STATUS(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
     size_t refused = 0;
     for (Command command : kRequests) {
         if (command == Command::query || command == Command::finalize) continue;
@@ -91,14 +92,14 @@ TEST(ServerPeersTest, Observer_SendsRequestsOfProcesses_AllAreRefused) {
     }
     EXPECT_GE(refused, 25u);
     EXPECT_TRUE(host.seen.empty());
-    EXPECT_EQ(PMIX_SUCCESS, observer.ask<Command::finalize>(common::FinalizeRequest()));
+    EXPECT_STATUS(PMIX_SUCCESS, observer.ask<Command::finalize>(common::FinalizeRequest()));
 }
 
 TEST(ServerPeersTest, UnknownCommandsAreAnswered) {
     TestServer server(nullptr);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     a.send_raw(request_bytes(999, {1, 2, 3}));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, 9));
     EXPECT_FALSE(a.hung_up());
@@ -111,7 +112,7 @@ TEST(ServerPeersTest, UnreadAnswersHoldNoDescriptors) {
     server.job("job", 1, 1);
     server.job("other", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     ASSERT_EQ(1u, a.descriptors_received());
     common::AttachNspaceRequest attach;
     attach.nspace = "other";
@@ -124,11 +125,11 @@ TEST(ServerPeersTest, UnreadAnswersHoldNoDescriptors) {
     }
     server.settle();
     EXPECT_LE(open_descriptors(), before + 1);
-    ASSERT_EQ(PMIX_SUCCESS, status_of(a, last));
+    ASSERT_STATUS(PMIX_SUCCESS, status_of(a, last));
     EXPECT_LE(a.descriptors_received(), 3u);
     // It has read all: what it lost it gets again.
     const size_t received = a.descriptors_received();
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::attach_nspace>(attach));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::attach_nspace>(attach));
     EXPECT_EQ(received + 1, a.descriptors_received());
 }
 
@@ -140,7 +141,7 @@ TEST(ServerPeersTest, RandomPayloads) {
     for (uint16_t command = 1; command <= 36; ++command) {
         for (int round = 0; round < 20; ++round) {
             FakeClient a(server, {"job", 0});
-            ASSERT_EQ(PMIX_SUCCESS, a.hello());
+            ASSERT_STATUS(PMIX_SUCCESS, a.hello());
             std::vector<uint8_t> payload(random() % 64);
             for (uint8_t& b : payload) b = static_cast<uint8_t>(random() % 4 == 0 ? random() : random() % 3);
             a.send_raw(request_bytes(command, payload));
@@ -178,7 +179,7 @@ TEST(ServerPeersTest, AStaleTokenDoesNotGetIn) {
     EXPECT_NE(PMIX_SUCCESS, a.hello(wrong));
     EXPECT_TRUE(server.turn_until([&] { return a.hung_up(); }));
     FakeClient b(server, {"job", 0});
-    EXPECT_EQ(PMIX_SUCCESS, b.hello(server.parts().registry.find_client({"job", 0})->token));
+    EXPECT_STATUS(PMIX_SUCCESS, b.hello(server.parts().registry.find_client({"job", 0})->token));
 }
 
 // A process of another user, as the kernel would show it: the rank is registered for somebody else, and the server runs
@@ -225,7 +226,7 @@ TEST(ServerPeersTest, HalfOpenConnections_OfAUserWithoutARank_AreFew) {
     EXPECT_TRUE(others.front()->hung_up()) << "the oldest went first";
     EXPECT_FALSE(others.back()->hung_up());
     EXPECT_FALSE(own.hung_up());
-    EXPECT_EQ(PMIX_SUCCESS, own.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, own.hello());
 }
 
 TEST(ServerPeersTest, SilenceIsCutOffAndTheCapHolds) {
@@ -247,7 +248,7 @@ TEST(ServerPeersTest, SilenceIsCutOffAndTheCapHolds) {
         for (auto& s : silent) EXPECT_TRUE(s->hung_up());
         if (spoke == PMIX_SUCCESS) break;
     }
-    EXPECT_EQ(PMIX_SUCCESS, spoke) << "one that speaks is admitted";
+    EXPECT_STATUS(PMIX_SUCCESS, spoke) << "one that speaks is admitted";
 }
 
 // A client dies at each step of put, commit, fence and get; the other one always gets its answer.
@@ -259,9 +260,9 @@ TEST(ServerPeersTest, DeathAtEachStep) {
         TestServer server(&module);
         server.job("job", 1, 2);
         FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         if (step > 0) {
-            ASSERT_EQ(PMIX_SUCCESS, b.hello());
+            ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         }
         uint32_t get = a.start_get({"job", 1}, "late");
         uint32_t fence = 0;
@@ -315,8 +316,8 @@ TEST(ServerPeersTest, JobsLeaveNothingBehind) {
         server.job("job", 2, 2);
         {
             FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-            ASSERT_EQ(PMIX_SUCCESS, a.hello());
-            ASSERT_EQ(PMIX_SUCCESS, b.hello());
+            ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+            ASSERT_STATUS(PMIX_SUCCESS, b.hello());
             a.put("k", "v");
             a.start_fence({kJob}, true);
             a.start_get({"job", 1}, "never");

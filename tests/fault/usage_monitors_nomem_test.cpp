@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/failing_memory.h"
+#include "support/status.h"
 #include "unit/server/usage_setting.h"
 
 namespace pmix::server::usage_monitors_nomem_test {
@@ -25,7 +26,7 @@ class UsageMonitorsNomemTest : public UsageSetting {
 
 TEST_F(UsageMonitorsNomemTest, Period_OneAllocationFails_NextSampleComes) {
     if (!kFailingMemory) GTEST_SKIP() << "a sanitizer stands in front of malloc itself";
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
     peer->while_noting = [] {
         const bool counted = FailingMemory::counts();
         FailingMemory::pause();
@@ -66,7 +67,7 @@ TEST_F(UsageMonitorsNomemTest, Period_OneAllocationFails_NextSampleComes) {
 // The worker has a sample and no memory to hand it back. The monitor goes on, and what was lost is under way no more: a
 // user may have so many, and would have none in the end.
 TEST_F(UsageMonitorsNomemTest, Samples_LostOnTheirWay_NextOnesCome) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1, "load"))));
     for (size_t i = 0; i < UsageMonitors::kMaxUnderWay + 2; ++i) {
         const int before = scheduler.lost_steps;
         scheduler.no_memory = true;

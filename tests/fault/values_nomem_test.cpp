@@ -13,6 +13,7 @@
 #include "common/codec/pack.h"
 #include "common/values/value.h"
 #include "support/random_value.h"
+#include "support/status.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -85,7 +86,7 @@ void fail_everywhere(F&& operation) {
         g_armed = false;
         EXPECT_EQ(g_live, 0) << "after failure " << n;
         if (!g_failed) {
-            EXPECT_EQ(rc, PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, rc);
             return;
         }
         EXPECT_EQ(rc, PMIX_ERR_NOMEM) << "failure " << n;
@@ -121,7 +122,7 @@ TEST(ValuesWithoutMemory, Decode) {
             pmix_value_t v;
             random.value(&v, type, 2);
             ByteWriter w;
-            ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v));
             destroy_value(&v);
             fail_everywhere([&] {
                 pmix_value_t out;

@@ -17,6 +17,7 @@
 #include "common/values/value.h"
 #include "support/data_samples.h"
 #include "support/portable_random.h"
+#include "support/status.h"
 
 extern char** environ;
 
@@ -129,7 +130,7 @@ class DataInterop : public testing::Test {
         if (!peer_->running()) GTEST_SKIP() << "no other PMIx library is installed";
         const Answer a = peer_->ask('v', 0, 0);
         version_.assign(a.bytes.begin(), a.bytes.end());
-        ASSERT_EQ(a.status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, a.status);
         if (version_.find("OpenPMIx") == std::string::npos) GTEST_SKIP() << "not another library: " << version_;
     }
     std::string version_;
@@ -139,7 +140,7 @@ Peer* DataInterop::peer_ = nullptr;
 
 ByteVector packed(const void* values, size_t n, pmix_data_type_t type) {
     pmix_data_buffer_t b = {};
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, const_cast<void*>(values), static_cast<int32_t>(n), type), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, const_cast<void*>(values), static_cast<int32_t>(n), type));
     ByteVector bytes(b.base_ptr, b.base_ptr + b.bytes_used);
     free(b.base_ptr);
     return bytes;
@@ -149,11 +150,11 @@ ByteVector packed(const void* values, size_t n, pmix_data_type_t type) {
 ByteVector repacked(const ByteVector& bytes, size_t n, pmix_data_type_t type) {
     pmix_data_buffer_t b = {};
     pmix_byte_object_t payload = {const_cast<char*>(reinterpret_cast<const char*>(bytes.data())), bytes.size()};
-    EXPECT_EQ(PMIx_Data_embed(&b, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
     const size_t size = element_size(*type_row(type), type);
     void* values = calloc(n + 1, size);
     auto count = static_cast<int32_t>(n + 1);
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, values, &count, type), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, values, &count, type));
     EXPECT_EQ(count, static_cast<int32_t>(n));
     EXPECT_EQ(b.unpack_ptr, b.pack_ptr);
     ByteVector again = packed(values, n, type);
@@ -175,7 +176,7 @@ TEST_F(DataInterop, SamplesPackToTheSameBytes) {
         const pmix_sample_t& s = g_samples[i];
         if (s.type == PMIX_PROC_STATS) continue;  // theirs leaves out a field that it then wants to read
         const Answer theirs = peer_->ask('s', 0, i);
-        ASSERT_EQ(theirs.status, PMIX_SUCCESS) << s.name;
+        ASSERT_STATUS(PMIX_SUCCESS, theirs.status) << s.name;
         EXPECT_EQ(hex(packed(s.values, static_cast<size_t>(s.n), s.type)), hex(theirs.bytes)) << s.name;
     }
 }
@@ -189,7 +190,7 @@ TEST_F(DataInterop, SamplesUnpackOnBothSides) {
         EXPECT_EQ(hex(repacked(ours, n, s.type)), hex(ours)) << s.name;
         if (!peer_reads(s)) continue;
         const Answer theirs = peer_->ask('r', s.type, n + 1, ours);
-        EXPECT_EQ(theirs.status, PMIX_SUCCESS) << s.name;
+        EXPECT_STATUS(PMIX_SUCCESS, theirs.status) << s.name;
         EXPECT_EQ(theirs.count, s.n) << s.name;
         if (s.type != PMIX_PROC_STATS) {
             EXPECT_EQ(hex(theirs.bytes), hex(ours)) << s.name;
@@ -202,14 +203,14 @@ TEST_F(DataInterop, ProcessStatisticsWithAndWithoutPeakSize) {
     for (size_t i = 0; i < g_nsamples; ++i) {
         if (g_samples[i].type != PMIX_PROC_STATS) continue;
         const Answer theirs = peer_->ask('s', 0, i);
-        ASSERT_EQ(theirs.status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, theirs.status);
         for (const ByteVector& bytes : {theirs.bytes, packed(g_samples[i].values, 1, PMIX_PROC_STATS)}) {
             pmix_proc_stats_t stats;
             pmix_data_buffer_t b = {};
             pmix_byte_object_t payload = {reinterpret_cast<char*>(const_cast<uint8_t*>(bytes.data())), bytes.size()};
-            ASSERT_EQ(PMIx_Data_embed(&b, &payload), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
             int32_t n = 1;
-            ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, &stats, &n, PMIX_PROC_STATS), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &stats, &n, PMIX_PROC_STATS));
             EXPECT_EQ(b.unpack_ptr, b.pack_ptr);
             EXPECT_EQ(stats.peak_vsize, bytes == theirs.bytes ? 0.0f : 4.5f);
             EXPECT_EQ(stats.rss, 3.5f);
@@ -231,7 +232,7 @@ TEST_F(DataInterop, RandomValuesUnpackOnBothSides) {
             random.fill(&elements);
             const ByteVector ours = packed(elements.data(), n, type);
             const Answer theirs = peer_->ask('r', type, n, ours);
-            ASSERT_EQ(theirs.status, PMIX_SUCCESS) << "type " << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, theirs.status) << "type " << type << " seed " << seed;
             EXPECT_EQ(hex(theirs.bytes), hex(ours)) << "type " << type << " seed " << seed;
             EXPECT_EQ(hex(repacked(theirs.bytes, n, type)), hex(ours)) << "type " << type << " seed " << seed;
         }
@@ -244,14 +245,14 @@ TEST_F(DataInterop, PeerReadsExactReals) {
     const double numbers[] = {1e-9, 1.0 / 3, 1e300, -2.2250738585072014e-308, 1e15 + 0.3};
     const ByteVector ours = packed(numbers, 5, PMIX_DOUBLE);
     const Answer theirs = peer_->ask('r', PMIX_DOUBLE, 5, ours);
-    ASSERT_EQ(theirs.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, theirs.status);
     pmix_data_buffer_t b = {};
     pmix_byte_object_t payload = {reinterpret_cast<char*>(const_cast<uint8_t*>(theirs.bytes.data())),
                                   theirs.bytes.size()};
-    ASSERT_EQ(PMIx_Data_embed(&b, &payload), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
     double back[5];
     int32_t n = 5;
-    ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, back, &n, PMIX_DOUBLE), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, back, &n, PMIX_DOUBLE));
     EXPECT_EQ(back[2], 1e300);  // 308 digits and six decimals
     EXPECT_NEAR(back[1], 1.0 / 3, 1e-6);
     free(b.base_ptr);
@@ -265,7 +266,7 @@ TEST_F(DataInterop, MapsOfEveryKind) {
         list += "node" + std::to_string(i * i * 7919 % 100003);
     }
     char* blob = nullptr;
-    ASSERT_EQ(PMIx_generate_regex(list.c_str(), &blob), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex(list.c_str(), &blob));
     char plain[] = "node1,node2";
     char raw[] = "raw:node1,node2";
     char* maps[] = {blob, plain, raw};
@@ -274,7 +275,7 @@ TEST_F(DataInterop, MapsOfEveryKind) {
         EXPECT_EQ(hex(repacked(ours, 1, PMIX_REGEX)), hex(ours)) << map;
         if (map != blob) continue;  // theirs reads plain text but does not write it
         const Answer theirs = peer_->ask('r', PMIX_REGEX, 1, ours);
-        EXPECT_EQ(theirs.status, PMIX_SUCCESS) << map;
+        EXPECT_STATUS(PMIX_SUCCESS, theirs.status) << map;
         EXPECT_EQ(hex(theirs.bytes), hex(ours)) << map;
     }
     free(blob);
@@ -282,7 +283,7 @@ TEST_F(DataInterop, MapsOfEveryKind) {
 
 // rows: D1 D2
 TEST_F(DataInterop, CpusetsAndTopologies) {
-    ASSERT_EQ(PMIx_server_init(nullptr, nullptr, 0), PMIX_SUCCESS);  // topologies belong to a library that is up
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, nullptr, 0));  // topologies belong to a library that is up
     pmix_cpuset_t cpusets[2];
     PMIx_Cpuset_construct(&cpusets[0]);
     PMIx_Cpuset_construct(&cpusets[1]);
@@ -302,7 +303,7 @@ TEST_F(DataInterop, CpusetsAndTopologies) {
 
     pmix_topology_t topology;
     PMIx_Topology_construct(&topology);
-    ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
     ours = packed(&topology, 1, PMIX_TOPO);
     // Behind the XML are hwloc's structs of support as they are in memory, 32 or 33 bytes, and both have the same
     // hwloc: a peer answers PMIX_ERROR to fewer. 7.0 writes and reads none.
@@ -310,7 +311,7 @@ TEST_F(DataInterop, CpusetsAndTopologies) {
     const ByteVector bare(ours.begin(), ours.end() - static_cast<ptrdiff_t>(support));
     const bool newest = version_.starts_with("OpenPMIx 7");
     theirs = peer_->ask('r', PMIX_TOPO, 1, newest ? bare : ours);
-    ASSERT_EQ(theirs.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, theirs.status);
     // The XML goes through hwloc once in between, so only its end is compared.
     const auto end = [](const ByteVector& bytes) { return hex({bytes.end() - 40, bytes.end()}); };
     EXPECT_EQ(end(theirs.bytes), end(newest ? bare : ours));
@@ -325,7 +326,7 @@ TEST_F(DataInterop, CpusetsAndTopologies) {
         EXPECT_EQ(end(repacked(theirs.bytes, 1, PMIX_TOPO)), end(ours));
     }
     PMIx_Topology_destruct(&topology);
-    EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 // rows: D8
@@ -336,7 +337,7 @@ TEST_F(DataInterop, CompressedBlobsBothWays) {
     size_t n = 0;
     ASSERT_TRUE(PMIx_Data_compress(text.data(), text.size(), &out, &n));
     const Answer plain = peer_->ask('d', 0, 0, ByteVector(out, out + n));
-    EXPECT_EQ(plain.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, plain.status);
     EXPECT_EQ(plain.bytes, text);
     free(out);
     // Theirs compresses only what zlib's upper bound already makes smaller, which is nothing; if it ever does, we read

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 using namespace pmix;
 using namespace pmix::test;
@@ -140,7 +141,7 @@ TEST(AnswersStressTest, EveryRequestHasOneAnswer) {
     std::vector<std::unique_ptr<FakeClient>> clients;
     for (unsigned r = 0; r < 4; ++r) {
         clients.push_back(std::make_unique<FakeClient>(server, ProcId("job", r)));
-        ASSERT_EQ(PMIX_SUCCESS, clients.back()->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, clients.back()->hello());
     }
     for (unsigned round = 0; round < 40; ++round) {
         std::vector<std::vector<uint32_t>> ids(clients.size());
@@ -157,7 +158,7 @@ TEST(AnswersStressTest, EveryRequestHasOneAnswer) {
                 ASSERT_EQ(expected[c][i], reply->header.status);
                 if (reply->payload.size() < 100) continue;
                 common::LookupReply found;
-                ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, found));
+                ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, found));
                 ASSERT_EQ(1u, found.items.size());
                 ASSERT_EQ("k", found.items[0].key);
             }
@@ -176,10 +177,10 @@ TEST(AnswersStressTest, ClientsDieWhileTheyAreAnswered) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient stays(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, stays.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, stays.hello());
     for (unsigned round = 0; round < 60; ++round) {
         FakeClient dies(server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, dies.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, dies.hello());
         std::vector<uint32_t> lost, ids;
         std::vector<pmix_status_t> expected;
         for (unsigned i = 0; i < 12; ++i) {
@@ -207,7 +208,7 @@ TEST(AnswersStressTest, TheServerEndsWhileTheHostAnswers) {
         TestServer server(&module);
         server.job("job", 1, 1);
         FakeClient client(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, client.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, client.hello());
         std::vector<uint32_t> ids;
         for (unsigned i = 0; i < 24; ++i) ask(client, i, ids);
         ASSERT_TRUE(server.turn_until([&] { return server.parts().host.open() == ids.size(); }));

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/status.h"
+
 namespace {
 
 constexpr int kThreads = 8;
@@ -80,7 +82,7 @@ TEST(ClientStress, EightThreadsShareOneLibrary) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) threads.emplace_back([t, &errors] { work(t, errors); });
     for (auto& t : threads) t.join();
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(PMIx_Initialized(), 0);
     EXPECT_EQ(errors, 0);
 }
@@ -114,7 +116,7 @@ TEST(ClientStress, FinalizeMeetsCallersThatAreInside) {
                 }
             });
         }
-        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         stop = true;
         for (auto& t : threads) t.join();
     }

@@ -9,6 +9,7 @@
 
 #include "support/sanitizers.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test {
 namespace {
@@ -29,7 +30,7 @@ std::string text_at(uint32_t round) {
 
 TEST(CompactionStress, ReadersSeeWholeValuesThatNeverGrowOlder) {
     ServerHere server;
-    ASSERT_EQ(PMIX_SUCCESS, server.status);
+    ASSERT_STATUS(PMIX_SUCCESS, server.status);
     register_job("job");
     pmix_nspace_t name;
     PMIx_Load_nspace(name, "job");
@@ -39,7 +40,7 @@ TEST(CompactionStress, ReadersSeeWholeValuesThatNeverGrowOlder) {
         infos.append_string("myapp.same", "as ever");
         return PMIx_server_register_nspace(name, 1, infos.c_array(), infos.size(), nullptr, nullptr);
     };
-    ASSERT_EQ(PMIX_SUCCESS, say(0));
+    ASSERT_STATUS(PMIX_SUCCESS, say(0));
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> bad{0}, reads{0};
     std::vector<std::thread> readers;
@@ -56,7 +57,7 @@ TEST(CompactionStress, ReadersSeeWholeValuesThatNeverGrowOlder) {
             }
         });
     }
-    for (uint32_t round = 1; round <= kRounds; ++round) ASSERT_EQ(PMIX_SUCCESS, say(round));
+    for (uint32_t round = 1; round <= kRounds; ++round) ASSERT_STATUS(PMIX_SUCCESS, say(round));
     EXPECT_EQ(text_at(kRounds), text_of(job, "myapp.text")) << "what the server was told, it answers";
     stop = true;
     for (std::thread& t : readers) t.join();

@@ -8,6 +8,7 @@
 
 #include "dstore/private_store.h"
 #include "support/sanitizers.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore {
@@ -59,13 +60,14 @@ void readers_against_writer(bool own_mapping, uint64_t reservation) {
         const Buffer v = telling(n);
         const Records commit = Records().add("commit", v).add("more." + std::to_string(n % 40), v);
         ASSERT_TRUE(w->commit(0, commit.list()).ok());
-        ASSERT_EQ(w->put(Owner::job(), Records().add("job", v).list()), PMIX_SUCCESS);
-        ASSERT_EQ(w->ingest(chunk_of(5000, {n, n % 7 == 0 ? 0 : n - 1, n % 7 == 0}, Records().add("peer", v))).status,
-                  PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("job", v).list()));
+        ASSERT_STATUS(
+            PMIX_SUCCESS,
+            w->ingest(chunk_of(5000, {n, n % 7 == 0 ? 0 : n - 1, n % 7 == 0}, Records().add("peer", v))).status);
         if (n % 100 == 0) {
             ColumnBuilder b(OwnerKind::proc);
             for (uint32_t i = 0; i < n / 10; ++i) b.set(i, "column", v);
-            ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
         }
     }
     stop = true;

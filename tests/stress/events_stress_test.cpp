@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 using pmix::common::InfoList;
 
@@ -63,7 +64,7 @@ void raise_all(pmix_rank_t rank) {
         infos.append_number(std::string_view("index"), i, PMIX_INT);
         const pmix_status_t rc =
             PMIx_Notify_event(kCode, &source, kRanges[i % 4], infos.c_array(), infos.size(), nullptr, nullptr);
-        EXPECT_EQ(PMIX_SUCCESS, rc);
+        EXPECT_STATUS(PMIX_SUCCESS, rc);
     }
 }
 
@@ -79,7 +80,7 @@ bool wait_for(const std::atomic<int>& count, int wanted) {
 TEST(EventsStress, Register_WhileEventsAreRaised_DeliversEachEventOnce) {
     InfoList infos;
     infos.append_number(PMIX_SERVER_CACHE_SIZE, size_t{kSources * kPerSource}, PMIX_SIZE);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     std::vector<std::unique_ptr<Slot>> slots, passing;
     for (int i = 0; i < kHandlers; ++i) slots.push_back(std::make_unique<Slot>());
     listen(*slots[0]);
@@ -90,7 +91,7 @@ TEST(EventsStress, Register_WhileEventsAreRaised_DeliversEachEventOnce) {
         for (int i = 0; i < 30; ++i) {
             passing.push_back(std::make_unique<Slot>());
             const size_t reference = listen(*passing.back());
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(reference, nullptr, nullptr));
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(reference, nullptr, nullptr));
             const int heard = passing.back()->heard;
             EXPECT_EQ(0, passing.back()->wrong);
             EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Deregister_event_handler(reference, nullptr, nullptr));
@@ -106,7 +107,7 @@ TEST(EventsStress, Register_WhileEventsAreRaised_DeliversEachEventOnce) {
     for (const auto& slot : slots) {
         EXPECT_TRUE(wait_for(slot->heard, kSources * kPerSource));
     }
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     for (const auto& slot : slots) {
         EXPECT_EQ(kSources * kPerSource, slot->heard);
         EXPECT_EQ(0, slot->wrong);

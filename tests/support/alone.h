@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/status.h"
+
 namespace pmix::test {
 
 inline int g_callbacks = 0;  // of calls that were refused: must stay 0
@@ -96,7 +98,7 @@ class Alone : public Refused {
         ASSERT_EQ(PMIx_Init(&self, nullptr, 0), PMIX_ERR_UNREACH);
     }
     void TearDown() override {
-        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         Refused::TearDown();
     }
     pmix_status_t get(const pmix_proc_t* p, const char* key, const pmix_info_t* infos = nullptr, size_t n = 0) {

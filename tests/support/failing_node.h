@@ -14,6 +14,7 @@
 
 #include "support/failing_memory.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -71,8 +72,8 @@ struct Node {
         server.job("job", 2, 2);
         a = std::make_unique<FakeClient>(server, ProcId("job", 0));
         b = std::make_unique<FakeClient>(server, ProcId("job", 1));
-        EXPECT_EQ(PMIX_SUCCESS, a->hello());
-        EXPECT_EQ(PMIX_SUCCESS, b->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, a->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, b->hello());
         a->put("key", "of rank 0");
         b->put("key", "of rank 1");
         server.settle();

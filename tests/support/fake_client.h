@@ -22,6 +22,7 @@
 #include "support/fake_host.h"
 #include "support/long_wait.h"
 #include "support/sockets.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace pmix::test {
@@ -105,7 +106,7 @@ class TestServer {
     }
     void add_client(const std::string& nspace, uint32_t rank, uint32_t uid = ::geteuid()) {
         transport::LoopRole role(*loop);
-        EXPECT_EQ(PMIX_SUCCESS, setup().register_client(ProcId(nspace, rank), uid, ::getegid(), object_of(rank)));
+        EXPECT_STATUS(PMIX_SUCCESS, setup().register_client(ProcId(nspace, rank), uid, ::getegid(), object_of(rank)));
     }
     static void* object_of(uint32_t rank) { return reinterpret_cast<void*>(uintptr_t{0x1000} + rank); }
     template <class F>
@@ -124,7 +125,7 @@ class FakeClient {
         auto [mine, theirs] = socket_pair();
         socket_ = std::move(mine);
         transport::LoopRole role(*server_.loop);
-        EXPECT_EQ(PMIX_SUCCESS, server_.parts().listener.take_connection(std::move(theirs)));
+        EXPECT_STATUS(PMIX_SUCCESS, server_.parts().listener.take_connection(std::move(theirs)));
     }
 
     // The status of the hello; PMIX_ERR_LOST_CONNECTION for a hang-up.
@@ -207,7 +208,7 @@ class FakeClient {
             if (it->header.kind != common::FrameKind::notify || it->header.command != static_cast<uint16_t>(C))
                 continue;
             M message;
-            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(it->payload, message));
+            EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(it->payload, message));
             frames_.erase(it);
             return message;
         }
@@ -223,7 +224,7 @@ class FakeClient {
             output_ = std::move(*it);
             frames_.erase(it);
             common::IofNotify output;
-            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(output_.payload, output));
+            EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(output_.payload, output));
             return output;
         }
         return std::nullopt;

@@ -13,6 +13,7 @@
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
 #include "support/info_lists.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -83,7 +84,7 @@ inline void listen(FakeClient& client, std::vector<int32_t> codes) {
     common::RegisterEventsRequest request;
     request.codes = std::move(codes);
     request.reference = 7;
-    ASSERT_EQ(PMIX_SUCCESS, client.ask<Command::register_events>(request));
+    ASSERT_STATUS(PMIX_SUCCESS, client.ask<Command::register_events>(request));
 }
 
 // A server with a fake host and the job "job", all processes of this node connected.
@@ -95,7 +96,7 @@ struct Setting {
         server->job("job", nodes, ppn);
         for (unsigned r = 0; r < ppn; ++r) {
             clients.push_back(std::make_unique<FakeClient>(*server, ProcId("job", r)));
-            EXPECT_EQ(PMIX_SUCCESS, clients.back()->hello());
+            EXPECT_STATUS(PMIX_SUCCESS, clients.back()->hello());
         }
     }
     FakeClient& operator[](size_t i) { return *clients[i]; }

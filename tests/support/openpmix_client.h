@@ -21,6 +21,7 @@
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
+#include "support/status.h"
 #include "transport/descriptor.h"
 
 namespace pmix::test {
@@ -62,7 +63,7 @@ class OpenPmixClient {
         request.id = id;
         traits = *openpmix::traits_of(request.version, request.encoding, request.buffer_kind);
         Bytes message;
-        EXPECT_EQ(PMIX_SUCCESS, request.encode(&message));
+        EXPECT_STATUS(PMIX_SUCCESS, request.encode(&message));
         write(message);
         const openpmix::ReplyForm form = openpmix::reply_form(request.kind, traits);
         Bytes bytes;
@@ -71,7 +72,7 @@ class OpenPmixClient {
             uint8_t byte;
             if (!read(&byte, 1)) return false;
             bytes.push_back(byte);
-            EXPECT_EQ(PMIX_SUCCESS, openpmix::decode_reply(bytes, form, &reply, &used));
+            EXPECT_STATUS(PMIX_SUCCESS, openpmix::decode_reply(bytes, form, &reply, &used));
         }
         return reply.status == PMIX_SUCCESS;
     }
@@ -93,7 +94,7 @@ class OpenPmixClient {
     template <class Request>
     uint32_t send(const Request& message) {
         Bytes payload;
-        EXPECT_EQ(PMIX_SUCCESS, openpmix::encode(message, traits, &payload));
+        EXPECT_STATUS(PMIX_SUCCESS, openpmix::encode(message, traits, &payload));
         write(++tag, payload);
         return tag;
     }
@@ -109,7 +110,7 @@ class OpenPmixClient {
             uint8_t bytes[16];
             openpmix::FrameHeader header;
             if (!read(bytes, sizeof bytes)) return false;
-            EXPECT_EQ(PMIX_SUCCESS, openpmix::parse_header(bytes, &header));
+            EXPECT_STATUS(PMIX_SUCCESS, openpmix::parse_header(bytes, &header));
             Bytes content(header.payload);
             if (!content.empty() && !read(content.data(), content.size())) return false;
             messages_[header.tag].push_back(std::move(content));
@@ -120,7 +121,7 @@ class OpenPmixClient {
         kept_.emplace_back();
         EXPECT_TRUE(receive(wanted, &kept_.back())) << "the connection has ended";
         Reply message{};
-        EXPECT_EQ(PMIX_SUCCESS, openpmix::decode(kept_.back(), traits, &message));
+        EXPECT_STATUS(PMIX_SUCCESS, openpmix::decode(kept_.back(), traits, &message));
         return message;
     }
     template <class Reply, class Request>
@@ -177,7 +178,7 @@ inline pmix_status_t commit_global(OpenPmixClient& client, const char* key, uint
     std::vector<uint8_t> values;
     openpmix::SectionData data;
     data.values.pairs.push_back({key, common::Value::u32(number)});
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
     openpmix::CommitRequest commit;
     commit.sections.sections = {{PMIX_LOCAL, values}, {PMIX_REMOTE, values}};
     return client.status_of(commit);
@@ -210,7 +211,7 @@ inline uint64_t held_by_server(OpenPmixClient& client) {
 // The values in a ProcData or JobData's calls, by key.
 template <class Blob>
 inline std::map<std::string, common::Value> values_in(common::Bytes bytes, const openpmix::Traits& traits, Blob* blob) {
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::decode(bytes, traits, blob));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::decode(bytes, traits, blob));
     std::map<std::string, common::Value> values;
     for (auto& pair : blob->values.pairs) values.insert_or_assign(pair.key, std::move(pair.value));
     return values;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/openpmix_server.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -26,7 +27,7 @@ class OpenPmixProcess : public ::testing::TestWithParam<std::pair<const char*, c
     void init() {
         server_->start();
         server_->set_environment();
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
     }
     static pmix_proc_t proc(pmix_rank_t rank, const char* nspace = "job") {
         pmix_proc_t p;
@@ -45,13 +46,13 @@ class OpenPmixProcess : public ::testing::TestWithParam<std::pair<const char*, c
     static uint64_t number(const pmix_proc_t& who, const char* key) {
         common::Value value;
         uint64_t n = UINT64_MAX;
-        EXPECT_EQ(PMIX_SUCCESS, get(who, key, &value)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, get(who, key, &value)) << key;
         (void)common::read_number(value.get(), &n);
         return n;
     }
     static std::string text(const pmix_proc_t& who, const char* key) {
         common::Value value;
-        EXPECT_EQ(PMIX_SUCCESS, get(who, key, &value)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, get(who, key, &value)) << key;
         return value.type() == PMIX_STRING ? value.get().data.string : "";
     }
     // Answers a Get for a rank with these values.

@@ -22,6 +22,7 @@
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
+#include "support/status.h"
 #include "transport/descriptor.h"
 #include "transport/tcp/tcp_socket.h"
 
@@ -115,13 +116,13 @@ class OpenPmixServer {
     template <class Message>
     Bytes encoded(const Message& message) const {
         Bytes out;
-        EXPECT_EQ(PMIX_SUCCESS, openpmix::encode(message, traits, &out));
+        EXPECT_STATUS(PMIX_SUCCESS, openpmix::encode(message, traits, &out));
         return out;
     }
     template <class Message>
     Message decoded(common::Bytes payload) const {
         Message message;
-        EXPECT_EQ(PMIX_SUCCESS, openpmix::decode(payload, traits, &message));
+        EXPECT_STATUS(PMIX_SUCCESS, openpmix::decode(payload, traits, &message));
         return message;
     }
     template <class Message>
@@ -154,7 +155,7 @@ class OpenPmixServer {
     template <size_t N>
     static common::Value infos(Item (&&items)[N]) {
         common::InfoList list;
-        for (Item& item : items) EXPECT_EQ(PMIX_SUCCESS, list.append(item.key, std::move(item.value)));
+        for (Item& item : items) EXPECT_STATUS(PMIX_SUCCESS, list.append(item.key, std::move(item.value)));
         return std::move(common::array_value(std::move(list))).value();
     }
 
@@ -194,11 +195,11 @@ class OpenPmixServer {
         payload.resize(size);
         openpmix::Traits known;
         if (!read(payload.data(), size)) return;
-        EXPECT_EQ(PMIX_SUCCESS, openpmix::ConnectRequest::decode(payload, &hello, &known));
+        EXPECT_STATUS(PMIX_SUCCESS, openpmix::ConnectRequest::decode(payload, &hello, &known));
         if (answers_hello) write(hello_answer);
         while (read(head, sizeof head)) {
             openpmix::FrameHeader header;
-            EXPECT_EQ(PMIX_SUCCESS, openpmix::parse_header(head, &header));
+            EXPECT_STATUS(PMIX_SUCCESS, openpmix::parse_header(head, &header));
             payload.resize(header.payload);
             if (!read(payload.data(), payload.size())) return;
             if (header.tag == openpmix::kHeartbeatTag) {
@@ -208,7 +209,7 @@ class OpenPmixServer {
             }
             ++requests;
             uint8_t command = 0;
-            EXPECT_EQ(PMIX_SUCCESS, openpmix::read_command(payload, traits, &command));
+            EXPECT_STATUS(PMIX_SUCCESS, openpmix::read_command(payload, traits, &command));
             const auto answer = answers_.find(command);
             if (answer == answers_.end()) {
                 send_status(header.tag, PMIX_ERR_NOT_SUPPORTED);

@@ -20,6 +20,7 @@
 #include "common/values/value.h"
 #include "support/info_lists.h"
 #include "support/own_module.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -87,7 +88,7 @@ class QueryTest : public ::testing::Test {
         infos.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
         infos.append_string(PMIX_HOSTNAME, "n0");
         if (strict) infos.append_flag(PMIX_WIREUP_STRICT, true);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
         ask_own_module();
         running = true;
     }
@@ -101,17 +102,17 @@ class QueryTest : public ::testing::Test {
         pmix_nspace_t nspace;
         PMIx_Load_nspace(nspace, name);
         const int local = two_nodes ? 1 : 2;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(nspace, local, infos.c_array(), infos.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(nspace, local, infos.c_array(), infos.size(), nullptr, nullptr));
         for (int r = 0; r < local; ++r) {
             const pmix_proc_t proc = ProcId(name, static_cast<uint32_t>(r)).to_c();
-            ASSERT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         }
     }
     void TearDown() override {
         if (running) {
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         }
         QueryHost::current() = nullptr;
     }

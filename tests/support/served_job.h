@@ -12,6 +12,7 @@
 
 #include "common/values/value.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -24,15 +25,15 @@ inline common::InfoList serving_openpmix() {
 // "job", of so many ranks, all of this user's and here. about: what else its host says of it. Returns the address that
 // its processes are given.
 inline std::string register_served_job(uint32_t ranks, common::InfoList about = {}) {
-    EXPECT_EQ(PMIX_SUCCESS, about.append_number<uint32_t>(PMIX_JOB_SIZE, ranks, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, about.append_number<uint32_t>(PMIX_JOB_SIZE, ranks, PMIX_UINT32));
     pmix_nspace_t name;
     PMIx_Load_nspace(name, "job");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, static_cast<int>(ranks), about.c_array(), about.size(),
-                                                        nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(name, static_cast<int>(ranks), about.c_array(),
+                                                            about.size(), nullptr, nullptr));
     for (uint32_t rank = 0; rank < ranks; ++rank) {
         const pmix_proc_t proc = common::ProcId("job", rank).to_c();
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     }
     return ChildEnvironment(common::ProcId("job", 0).to_c()).get("PMIX_SERVER_URI41");
 }

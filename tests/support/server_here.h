@@ -16,6 +16,7 @@
 
 #include "common/base/ids.h"
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -27,11 +28,11 @@ class ServerHere {
   public:
     explicit ServerHere(pmix_server_module_t* module = nullptr, InfoList infos = named()) {
         status = PMIx_server_init(module, infos.c_array(), infos.size());
-        EXPECT_EQ(PMIX_SUCCESS, status);
+        EXPECT_STATUS(PMIX_SUCCESS, status);
     }
     ~ServerHere() {
         if (status == PMIX_SUCCESS) {
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         }
     }
     ServerHere(const ServerHere&) = delete;
@@ -102,9 +103,10 @@ class ChildEnvironment {
 inline void register_job(const char* nspace) {
     pmix_nspace_t name;
     PMIx_Load_nspace(name, nspace);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, nullptr, 0, nullptr, nullptr));
     pmix_proc_t proc = ProcId(nspace, 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
 }
 
 }  // namespace pmix::test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/status.h"
+
 namespace argv_api_test {
 
 namespace {
@@ -32,11 +34,11 @@ using Strings = std::vector<std::string>;
 TEST(Argv, AppendPrependUnique) {
     char** argv = nullptr;
     EXPECT_EQ(PMIx_Argv_count(nullptr), 0);
-    EXPECT_EQ(PMIx_Argv_append_nosize(&argv, "b"), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Argv_prepend_nosize(&argv, "a"), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Argv_append_unique_nosize(&argv, "b"), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Argv_append_unique_nosize(&argv, "c"), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Argv_append_nosize(&argv, ""), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&argv, "b"));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_prepend_nosize(&argv, "a"));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_unique_nosize(&argv, "b"));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_unique_nosize(&argv, "c"));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&argv, ""));
     EXPECT_EQ(listed(argv), (Strings{"a", "b", "c", ""}));
     EXPECT_EQ(PMIx_Argv_count(argv), 4);
     char** copy = PMIx_Argv_copy(argv);
@@ -44,7 +46,7 @@ TEST(Argv, AppendPrependUnique) {
     EXPECT_EQ(listed(copy), (Strings{"a", "b", "c", ""}));
     PMIx_Argv_free(copy);
     char** first = nullptr;
-    EXPECT_EQ(PMIx_Argv_prepend_nosize(&first, "only"), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_prepend_nosize(&first, "only"));
     EXPECT_EQ(listed(first), Strings{"only"});
     PMIx_Argv_free(first);
     PMIx_Argv_free(nullptr);
@@ -105,15 +107,15 @@ TEST(Argv, JoinIsTheInverse) {
 // rows: D15
 TEST(Setenv, OwnLists) {
     char** env = nullptr;
-    EXPECT_EQ(PMIx_Setenv("A", "1", true, &env), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Setenv("AB", "2", true, &env), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("A", "1", true, &env));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("AB", "2", true, &env));
     EXPECT_EQ(PMIx_Setenv("A", "3", false, &env), PMIX_ERR_EXISTS);
     EXPECT_EQ(listed(env), (Strings{"A=1", "AB=2"}));
-    EXPECT_EQ(PMIx_Setenv("A", "4=5", true, &env), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Setenv("AB", nullptr, true, &env), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("A", "4=5", true, &env));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("AB", nullptr, true, &env));
     EXPECT_EQ(listed(env), (Strings{"A=4=5", "AB="}));
     std::string longer(200000, 'v');
-    EXPECT_EQ(PMIx_Setenv("LONG", longer.c_str(), true, &env), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("LONG", longer.c_str(), true, &env));
     EXPECT_EQ(listed(env).back(), "LONG=" + longer);
     EXPECT_EQ(PMIx_Setenv(nullptr, "1", true, &env), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Setenv("", "1", true, &env), PMIX_ERR_BAD_PARAM);
@@ -124,11 +126,11 @@ TEST(Setenv, OwnLists) {
 
 // rows: D15
 TEST(Setenv, TheProcessEnvironment) {
-    EXPECT_EQ(PMIx_Setenv("WIREUP_TEST_VAR", "x", true, &environ), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("WIREUP_TEST_VAR", "x", true, &environ));
     EXPECT_STREQ(getenv("WIREUP_TEST_VAR"), "x");
-    EXPECT_EQ(PMIx_Setenv("WIREUP_TEST_VAR", "y", false, &environ), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("WIREUP_TEST_VAR", "y", false, &environ));
     EXPECT_STREQ(getenv("WIREUP_TEST_VAR"), "x");
-    EXPECT_EQ(PMIx_Setenv("WIREUP_TEST_VAR", nullptr, true, &environ), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("WIREUP_TEST_VAR", nullptr, true, &environ));
     EXPECT_EQ(getenv("WIREUP_TEST_VAR"), nullptr);
 }
 

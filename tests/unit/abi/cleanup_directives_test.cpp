@@ -10,6 +10,7 @@
 #include <string>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace cleanup_directives_test {
 
@@ -32,11 +33,11 @@ class Cleaned {
         TestServer server(nullptr);
         server.job("job", 1, 1);
         FakeClient client(server, {"job", 0});
-        EXPECT_EQ(PMIX_SUCCESS, client.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, client.hello());
         common::JobControlRequest request;
         rules.append_string(how, base_ + what);
         request.directives = std::move(rules);
-        EXPECT_EQ(PMIX_SUCCESS, client.ask<common::Command::job_control>(request));
+        EXPECT_STATUS(PMIX_SUCCESS, client.ask<common::Command::job_control>(request));
         client.kill();
         EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.empty(); }));
     }
@@ -78,7 +79,7 @@ TEST(CleanupDirectives, DetoursInAPathAreNoOtherPath) {
     TestServer server(nullptr);
     server.job("job", 1, 1);
     FakeClient client(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
     common::JobControlRequest request;
     InfoList rules;
     rules.append_string(PMIX_REGISTER_CLEANUP, "/nowhere//at/./all");
@@ -114,8 +115,8 @@ TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
     server.job("job", 1, 1);
     server.job("other", 1, 1);
     FakeClient client(server, {"job", 0}), other(server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
-    ASSERT_EQ(PMIX_SUCCESS, other.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, other.hello());
     const auto ask = [&](common::ProcList targets) {
         common::JobControlRequest request;
         InfoList rules;
@@ -129,7 +130,7 @@ TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
     other.kill();
     EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 1; }));
     EXPECT_EQ(0, ::access(top, F_OK)) << "nothing was registered";
-    EXPECT_EQ(PMIX_SUCCESS, ask({{"job", 0}}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask({{"job", 0}}));
     client.kill();
     EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.empty() && ::access(top, F_OK) != 0; }));
 }

@@ -11,6 +11,7 @@
 #include "common/values/value.h"
 #include "support/data_samples.h"
 #include "support/portable_random.h"
+#include "support/status.h"
 
 namespace data_api_test {
 
@@ -39,21 +40,21 @@ TEST(DataApi, PackChecksItsArguments) {
     EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
     EXPECT_EQ(b.bytes_used, 0u);
     // A count of zero is valid too, with or without an array; the target makes no difference.
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 0, PMIX_INT), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, nullptr, 0, PMIX_INFO), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &number, 0, PMIX_INT));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, nullptr, 0, PMIX_INFO));
     pmix_proc_t target = {"somewhere", 3};
-    EXPECT_EQ(PMIx_Data_pack(&target, &b, &number, 1, PMIX_INT), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(&target, &b, &number, 1, PMIX_INT));
     EXPECT_EQ(b.bytes_used, 4u);
     int back = 7;
     int32_t n = 1;
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));
     EXPECT_EQ(n, 0);
     n = 1;
     pmix_info_t none;
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &none, &n, PMIX_INFO), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &none, &n, PMIX_INFO));
     EXPECT_EQ(n, 0);
     n = 3;
-    EXPECT_EQ(PMIx_Data_unpack(&target, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(&target, &b, &back, &n, PMIX_INT));
     EXPECT_EQ(n, 1);
     EXPECT_EQ(back, 1);
 }
@@ -71,7 +72,7 @@ TEST(DataApi, UnpackChecksItsArguments) {
     EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &number, &n, PMIX_INT), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
     EXPECT_EQ(n, 0);
     // Another type than was packed.
-    ASSERT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_INT), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_INT));
     char* text = nullptr;
     n = 1;
     EXPECT_NE(PMIx_Data_unpack(nullptr, &b, &text, &n, PMIX_STRING), PMIX_SUCCESS);
@@ -87,10 +88,10 @@ TEST(DataApi, CopiesOfEveryType) {
     EXPECT_EQ(PMIx_Data_copy(&copy, nullptr, PMIX_INT), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(copy, nullptr);
     EXPECT_EQ(PMIx_Data_copy(&copy, &number, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    ASSERT_EQ(PMIx_Data_copy(&copy, const_cast<char*>("text"), PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy(&copy, const_cast<char*>("text"), PMIX_STRING));
     EXPECT_STREQ(static_cast<char*>(copy), "text");
     free(copy);
-    ASSERT_EQ(PMIx_Data_copy(&copy, const_cast<char*>("pmix[a]"), PMIX_REGEX), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy(&copy, const_cast<char*>("pmix[a]"), PMIX_REGEX));
     EXPECT_STREQ(static_cast<char*>(copy), "pmix[a]");
     free(copy);
     for (pmix_data_type_t type : pmix::test::PortableRandom::types()) {
@@ -99,7 +100,7 @@ TEST(DataApi, CopiesOfEveryType) {
             void* element = calloc(1, type_row(type)->size);
             pmix::test::RandomValue random(seed * 17 + type);
             random.element(type, element);
-            ASSERT_EQ(PMIx_Data_copy(&copy, element, type), PMIX_SUCCESS) << type;
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy(&copy, element, type)) << type;
             ASSERT_NE(copy, element);
             EXPECT_EQ(compare_elements(type, element, copy, 1), 0) << type;
             destroy_array(type, element, 1);  // the copy owns all of its own
@@ -110,7 +111,7 @@ TEST(DataApi, CopiesOfEveryType) {
 
 std::string printed(const void* src, pmix_data_type_t type, const char* prefix = nullptr) {
     char* text = nullptr;
-    EXPECT_EQ(PMIx_Data_print(&text, const_cast<char*>(prefix), const_cast<void*>(src), type), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_print(&text, const_cast<char*>(prefix), const_cast<void*>(src), type));
     std::string out = text == nullptr ? "" : text;
     free(text);
     return out;
@@ -186,7 +187,7 @@ TEST(DataApi, StringsForPeople) {
     pmix_info_t info;
     PMIx_Info_construct(&info);
     int32_t timeout = 10;
-    ASSERT_EQ(PMIx_Info_load(&info, PMIX_TIMEOUT, &timeout, PMIX_INT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, PMIX_TIMEOUT, &timeout, PMIX_INT32));
     PMIx_Info_required(&info);
     EXPECT_EQ(take(PMIx_Info_string(&info)), "{key=pmix.timeout, flags=PMIX_INFO_REQD, value=PMIX_INT32 10}");
     EXPECT_EQ(take(PMIx_Value_string(&info.value)), "PMIX_INT32 10");
@@ -212,28 +213,28 @@ TEST(DataApi, CopyPayloadAppendsWhatIsUnread) {
     Buffer b;
     EXPECT_EQ(PMIx_Data_copy_payload(nullptr, &a), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Data_copy_payload(&a, nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_copy_payload(&a, &b), PMIX_SUCCESS);  // nothing to nothing
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_copy_payload(&a, &b));  // nothing to nothing
     EXPECT_EQ(a.bytes_used, 0u);
     int numbers[] = {1, 2, 3};
-    for (int& n : numbers) ASSERT_EQ(PMIx_Data_pack(nullptr, &b, &n, 1, PMIX_INT), PMIX_SUCCESS);
+    for (int& n : numbers) ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &n, 1, PMIX_INT));
     int back = 0;
     int32_t n = 1;
-    ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);
-    ASSERT_EQ(PMIx_Data_pack(nullptr, &a, &numbers[2], 1, PMIX_INT), PMIX_SUCCESS);
-    ASSERT_EQ(PMIx_Data_copy_payload(&a, &b), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &a, &numbers[2], 1, PMIX_INT));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy_payload(&a, &b));
     for (int expected : {3, 2, 3}) {
         n = 1;
-        ASSERT_EQ(PMIx_Data_unpack(nullptr, &a, &back, &n, PMIX_INT), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &a, &back, &n, PMIX_INT));
         EXPECT_EQ(back, expected);
     }
     n = 1;
-    ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);  // the source is as it was
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));  // the source is as it was
     EXPECT_EQ(back, 2);
     // A buffer to itself, until it has moved.
-    for (int i = 0; i < 10; ++i) ASSERT_EQ(PMIx_Data_copy_payload(&b, &b), PMIX_SUCCESS);
+    for (int i = 0; i < 10; ++i) ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy_payload(&b, &b));
     for (int i = 0; i < 1024; ++i) {
         n = 1;
-        ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));
         EXPECT_EQ(back, 3);
     }
     EXPECT_EQ(b.unpack_ptr, b.pack_ptr);
@@ -247,31 +248,31 @@ TEST(DataApi, LoadEmbedUnload) {
     EXPECT_EQ(PMIx_Data_load(nullptr, &payload), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Data_embed(nullptr, &payload), PMIX_ERR_BAD_PARAM);
     char* given = payload.bytes;
-    ASSERT_EQ(PMIx_Data_embed(&b, &payload), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
     EXPECT_NE(b.base_ptr, given);
     EXPECT_EQ(payload.bytes, given);
-    ASSERT_EQ(PMIx_Data_load(&b, &payload), PMIX_SUCCESS);  // what was embedded is freed
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&b, &payload));  // what was embedded is freed
     EXPECT_EQ(b.base_ptr, given);
     EXPECT_EQ(payload.bytes, nullptr);
     EXPECT_EQ(payload.size, 0u);
     int back = 0;
     int32_t n = 1;
-    ASSERT_EQ(PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));
     EXPECT_EQ(back, 2);
-    ASSERT_EQ(PMIx_Data_pack(nullptr, &b, &back, 1, PMIX_INT), PMIX_SUCCESS);  // it goes on behind what was loaded
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &back, 1, PMIX_INT));  // it goes on behind what was loaded
     EXPECT_EQ(PMIx_Data_unload(nullptr, &payload), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Data_unload(&b, nullptr), PMIX_ERR_BAD_PARAM);
-    ASSERT_EQ(PMIx_Data_unload(&b, &payload), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(&b, &payload));
     ASSERT_EQ(payload.size, 3u);
     EXPECT_EQ(memcmp(payload.bytes, "\6\2\4", 3), 0);
     EXPECT_EQ(b.base_ptr, nullptr);
     EXPECT_EQ(b.bytes_used, 0u);
     free(payload.bytes);
-    ASSERT_EQ(PMIx_Data_unload(&b, &payload), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(&b, &payload));
     EXPECT_EQ(payload.bytes, nullptr);
     EXPECT_EQ(payload.size, 0u);
-    EXPECT_EQ(PMIx_Data_load(&b, nullptr), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Data_embed(&b, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&b, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
     EXPECT_EQ(b.base_ptr, nullptr);
 }
 

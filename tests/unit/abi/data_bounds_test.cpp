@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/status.h"
+
 namespace pmix::test::data_bounds_test {
 namespace {
 
@@ -39,10 +41,10 @@ std::string map_of(const char* bytes, size_t size) {
     char none = 'a';
     if (size == 0) value.data.bo.bytes = &none;
     Buffer packed;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &packed.buffer, &value, 1, PMIX_VALUE));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &packed.buffer, &value, 1, PMIX_VALUE));
     pmix_value_t back{};
     int32_t count = 1;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &packed.buffer, &back, &count, PMIX_VALUE));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &packed.buffer, &back, &count, PMIX_VALUE));
     const std::string text = back.data.bo.bytes == nullptr ? "-" : back.data.bo.bytes;
     PMIx_Value_destruct(&back);
     return text;
@@ -51,9 +53,9 @@ std::string map_of(const char* bytes, size_t size) {
 TEST(DataBounds, ManyPointers_AreUnpacked) {
     std::vector<void*> pointers(1000), back(1000);
     Buffer packed;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &packed.buffer, pointers.data(), 1000, PMIX_POINTER));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &packed.buffer, pointers.data(), 1000, PMIX_POINTER));
     int32_t count = 1000;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &packed.buffer, back.data(), &count, PMIX_POINTER));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &packed.buffer, back.data(), &count, PMIX_POINTER));
     EXPECT_EQ(1000, count);
 }
 

@@ -16,6 +16,7 @@
 
 #include "common/values/info_view.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test::debug_stop_test {
 namespace {
@@ -53,7 +54,7 @@ class Child {
   public:
     Child(const pmix_proc_t& proc, bool tool) {
         char** env = nullptr;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
         int ends[2];
         EXPECT_EQ(0, ::pipe(ends));
         pid_ = ::fork();
@@ -104,11 +105,12 @@ class DebugStop : public ::testing::Test {
         InfoList all;
         all.append_all(infos.c_array(), infos.size());
         all.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 2, all.c_array(), all.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(nspace, 2, all.c_array(), all.size(), nullptr, nullptr));
         for (uint32_t rank = 0; rank < 2; ++rank) {
             const pmix_proc_t proc = ProcId(name, rank).to_c();
-            ASSERT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         }
     }
     static void release(const pmix_proc_t& proc) {
@@ -116,8 +118,8 @@ class DebugStop : public ::testing::Test {
         to.append(PMIX_EVENT_CUSTOM_RANGE, &proc, PMIX_PROC);
         to.append_flag(PMIX_EVENT_NON_DEFAULT, true);
         const pmix_proc_t self = ServerHere::self();
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &self, PMIX_RANGE_CUSTOM, to.c_array(),
-                                                  to.size(), nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &self, PMIX_RANGE_CUSTOM, to.c_array(),
+                                                      to.size(), nullptr, nullptr));
     }
     void expect_stop(const char* name, bool tool) {
         const pmix_proc_t proc = ProcId(name, 1).to_c();
@@ -130,7 +132,7 @@ class DebugStop : public ::testing::Test {
         EXPECT_FALSE(child.is_through(50)) << "somebody else's";
         release(proc);
         ASSERT_TRUE(child.is_through(60'000));
-        EXPECT_EQ(PMIX_SUCCESS, child.said());
+        EXPECT_STATUS(PMIX_SUCCESS, child.said());
     }
 
     pmix_server_module_t module{};
@@ -165,7 +167,7 @@ TEST_F(DebugStop, WhoIsNotMeantGoesOn) {
     for (const char* name : {"other", "no"}) {
         Child child(ProcId(name, 1).to_c(), false);
         EXPECT_TRUE(child.is_through(60'000)) << name;
-        EXPECT_EQ(PMIX_SUCCESS, child.said());
+        EXPECT_STATUS(PMIX_SUCCESS, child.said());
     }
     EXPECT_TRUE(Waiting::seen.empty());
 }

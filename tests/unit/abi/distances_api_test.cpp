@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx_Compute_distances and its non-blocking form.
+#include "support/status.h"
 #include "unit/abi/topology_setting.h"
 
 namespace distances_api_test {
@@ -64,7 +65,7 @@ class DistancesApi : public TopologyApi {
 TEST_F(DistancesApi, NearIsLessThanFar) {
     Distances all;
     compute(all, "hwloc:0");
-    ASSERT_EQ(all.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.status);
     for (const char* name : {"eth0", "eth1", "eth2", "ib0", "mlx5_0", "renderD128", "renderD129", "nvme0n1", "cuda0"}) {
         ASSERT_NE(all.find(name), nullptr) << name;
     }
@@ -83,13 +84,13 @@ TEST_F(DistancesApi, NearIsLessThanFar) {
     // Bound to both packages: near with the one, far with the other.
     Distances both;
     compute(both, "hwloc:0,4");
-    ASSERT_EQ(both.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, both.status);
     EXPECT_EQ(both.find("eth0")->mindist, all.find("eth0")->mindist);
     EXPECT_EQ(both.find("eth0")->maxdist, all.find("eth1")->maxdist);
     // Bound to nothing that is here: not known.
     Distances none;
     compute(none, "hwloc:99");
-    ASSERT_EQ(none.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, none.status);
     EXPECT_EQ(none.find("eth0")->mindist, UINT16_MAX);
     EXPECT_EQ(none.find("eth0")->maxdist, UINT16_MAX);
 }
@@ -134,7 +135,7 @@ TEST_F(DistancesApi, Compute_FromADevice_MeasuresOnTheBusAndOverTheCpus) {
     for (const char* name : {"mlx5_0", "fab://e41d:2d03:005e:7182::e41d:2d03:005e:7182", "0000:01:01.0"}) {
         Distances all;
         compute(all, "hwloc:4", {from(name)});
-        ASSERT_EQ(all.status, PMIX_SUCCESS) << name;
+        ASSERT_STATUS(PMIX_SUCCESS, all.status) << name;
         EXPECT_EQ(all.n, 9u);
         EXPECT_EQ(all.find("mlx5_0")->mindist, 0);
         EXPECT_EQ(all.find("ib0")->maxdist, 0) << "the same PCI device";
@@ -150,7 +151,7 @@ TEST_F(DistancesApi, Compute_FromADevice_MeasuresOnTheBusAndOverTheCpus) {
     }
     Distances one;
     compute(one, "hwloc:0", {from("ETH1"), id("eth0")});
-    ASSERT_EQ(one.status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, one.status);
     ASSERT_EQ(one.n, 1u);
     EXPECT_STREQ(one.array[0].osname, "eth0");
     for (const char* name : {"eth99", "0000:01:09.0", "0000:01:01"}) {
@@ -188,8 +189,8 @@ TEST_F(DistancesApi, BadInputLeavesSafeOutputs) {
 
     // No cpuset: ours. A topology of the caller's: that one.
     pmix_topology_t loaded = PMIX_TOPOLOGY_STATIC_INIT;
-    ASSERT_EQ(PMIx_Load_topology(&loaded), PMIX_SUCCESS);
-    ASSERT_EQ(PMIx_Compute_distances(&loaded, nullptr, nullptr, 0, &array, &n), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&loaded));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Compute_distances(&loaded, nullptr, nullptr, 0, &array, &n));
     EXPECT_EQ(n, 9u);
     PMIx_Device_distance_free(array, n);
     PMIx_Topology_destruct(&loaded);
@@ -221,9 +222,9 @@ TEST_F(DistancesApi, CallbackComesOnceOnAnotherThread) {
     pmix_cpuset_t cpuset = parsed("hwloc:0");
     pmix_info_t infos[] = {id("eth1")};
     Answer answer;
-    ASSERT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &answer), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &answer));
     answer.calls.wait(0);
-    EXPECT_EQ(answer.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, answer.status);
     EXPECT_EQ(answer.n, 1u);
     EXPECT_EQ(answer.first, "eth1");
     EXPECT_FALSE(pthread_equal(answer.thread, pthread_self()));

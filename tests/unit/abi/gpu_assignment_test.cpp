@@ -5,6 +5,7 @@
 
 #include "common/values/array_value.h"
 #include "common/values/value.h"
+#include "support/status.h"
 #include "unit/abi/topology_setting.h"
 
 namespace gpu_assignment_test {
@@ -48,9 +49,9 @@ std::map<std::string, std::string> environment_of(pmix_rank_t rank, const char* 
     PMIx_Load_procid(&proc, "job", rank);
     char** env = nullptr;
     if (user != nullptr) {
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, user));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, user));
     }
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
     std::map<std::string, std::string> out;
     for (char** e = env; e != nullptr && *e != nullptr; ++e) {
         const std::string entry(*e);
@@ -70,15 +71,15 @@ class GpuAssignment : public TopologyApi {
         server = std::make_unique<Server>("PU:1", infos.c_array(), infos.size());
     }
     static void register_ranks(const InfoList& given) {
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace("job", 3, const_cast<pmix_info_t*>(given.c_array()),
-                                                            given.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace("job", 3, const_cast<pmix_info_t*>(given.c_array()),
+                                                                given.size(), nullptr, nullptr));
     }
     static void register_clients() {
         for (pmix_rank_t rank = 0; rank < 3; ++rank) {
             pmix_proc_t proc;
             PMIx_Load_procid(&proc, "job", rank);
-            ASSERT_EQ(PMIX_SUCCESS,
-                      PMIx_server_register_client(&proc, geteuid(), getegid(), nullptr, nullptr, nullptr));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          PMIx_server_register_client(&proc, geteuid(), getegid(), nullptr, nullptr, nullptr));
         }
     }
     static InfoList assignments() {

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "support/status.h"
+
 namespace {
 int g_opened = 0;
 }
@@ -24,14 +26,14 @@ TEST(HwlocAbsent, NotSupportedInSilence) {
     const bool yes = true;
     PMIx_Info_load(&infos[0], PMIX_SERVER_SHARE_TOPOLOGY, &yes, PMIX_BOOL);
     PMIx_Info_load(&infos[1], PMIX_TOPOLOGY_XML, "<topology/>", PMIX_STRING);
-    ASSERT_EQ(PMIx_server_init(nullptr, nullptr, 0), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, nullptr, 0));
     EXPECT_EQ(g_opened, 0) << "not before it is needed";
-    ASSERT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
-    ASSERT_EQ(PMIx_server_init(nullptr, infos, 1), PMIX_SUCCESS);
-    ASSERT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
-    ASSERT_EQ(PMIx_server_init(nullptr, infos, 2), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos, 2));
 
     pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
     pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
@@ -49,10 +51,10 @@ TEST(HwlocAbsent, NotSupportedInSilence) {
     EXPECT_EQ(PMIx_server_generate_locality_string(&unknown, &text), PMIX_ERR_NOT_SUPPORTED);
     PMIx_Cpuset_destruct(&unknown);  // nobody here can free it
     pmix_locality_t shared = 0;
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", &shared), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", &shared));
     EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_PACKAGE);
 
-    ASSERT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
     EXPECT_EQ(g_opened, 1) << "looked for once";

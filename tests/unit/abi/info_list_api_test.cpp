@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "support/status.h"
+
 namespace info_list_api_test {
 
 namespace {
@@ -19,20 +21,20 @@ TEST(InfoListApi, AddsConvertsAndStays) {
     EXPECT_EQ(array.size, 0u);
     EXPECT_EQ(array.array, nullptr);
     char text[] = "value";
-    EXPECT_EQ(PMIx_Info_list_add(list, "b", text, PMIX_STRING), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add(list, "b", text, PMIX_STRING));
     memset(text, 'x', 5);  // the list has its own
     uint32_t n = 5;
-    EXPECT_EQ(PMIx_Info_list_prepend(list, "a", &n, PMIX_UINT32), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_list_add(list, "nothing", nullptr, PMIX_STRING), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_prepend(list, "a", &n, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add(list, "nothing", nullptr, PMIX_STRING));
     pmix_info_t info = {};
-    ASSERT_EQ(PMIx_Info_load(&info, "c", "copied", PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, "c", "copied", PMIX_STRING));
     PMIx_Info_required(&info);
     PMIx_Info_set_end(&info);
-    EXPECT_EQ(PMIx_Info_list_xfer(list, &info), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_xfer(list, &info));
     PMIx_Info_destruct(&info);
     EXPECT_EQ(PMIx_Info_list_get_size(list), 4u);
     for (int twice = 0; twice < 2; ++twice) {
-        ASSERT_EQ(PMIx_Info_list_convert(list, &array), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_list_convert(list, &array));
         ASSERT_EQ(array.type, PMIX_INFO);
         ASSERT_EQ(array.size, 4u);
         auto* infos = static_cast<pmix_info_t*>(array.array);
@@ -55,9 +57,9 @@ TEST(InfoListApi, InsertKeepsTheCallersPointers) {
     info.value.type = PMIX_STRING;
     info.value.data.string = text;
     void* list = PMIx_Info_list_start();
-    EXPECT_EQ(PMIx_Info_list_insert(list, &info), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_insert(list, &info));
     pmix_data_array_t array;
-    ASSERT_EQ(PMIx_Info_list_convert(list, &array), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_list_convert(list, &array));
     EXPECT_EQ(static_cast<pmix_info_t*>(array.array)->value.data.string, text);
     PMIx_Info_list_release(list);
     PMIx_Data_array_destruct(&array);
@@ -67,21 +69,21 @@ TEST(InfoListApi, InsertKeepsTheCallersPointers) {
 // rows: D12
 TEST(InfoListApi, UniqueKeys) {
     void* list = PMIx_Info_list_start();
-    EXPECT_EQ(PMIx_Info_list_add_unique(list, "k", "one", PMIX_STRING, false), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_list_add_unique(list, "k", "two", PMIX_STRING, false), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add_unique(list, "k", "one", PMIX_STRING, false));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add_unique(list, "k", "two", PMIX_STRING, false));
     void* next = &next;
     EXPECT_STREQ(PMIx_Info_list_get_info(list, nullptr, &next)->value.data.string, "one");
     EXPECT_EQ(next, nullptr);
-    EXPECT_EQ(PMIx_Info_list_add_unique(list, "k", "two", PMIX_STRING, true), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add_unique(list, "k", "two", PMIX_STRING, true));
     EXPECT_STREQ(PMIx_Info_list_get_info(list, nullptr, &next)->value.data.string, "two");
     pmix_value_t value = {};
-    ASSERT_EQ(PMIx_Value_load(&value, "three", PMIX_STRING), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_list_add_value_unique(list, "k", &value, true), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_list_add_value(list, "l", &value), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&value, "three", PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add_value_unique(list, "k", &value, true));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_add_value(list, "l", &value));
     PMIx_Value_destruct(&value);
     pmix_info_t info = {};
-    ASSERT_EQ(PMIx_Info_load(&info, "l", "four", PMIX_STRING), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_list_xfer_unique(list, &info, true), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, "l", "four", PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_list_xfer_unique(list, &info, true));
     PMIx_Info_destruct(&info);
     EXPECT_EQ(PMIx_Info_list_get_size(list), 2u);
     pmix_info_t* first = PMIx_Info_list_get_info(list, nullptr, &next);

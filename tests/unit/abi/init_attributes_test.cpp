@@ -15,6 +15,7 @@
 
 #include "common/values/value.h"
 #include "support/listening.h"
+#include "support/status.h"
 #include "support/temporary_folder.h"
 #include "transport/unix_socket.h"
 
@@ -71,7 +72,7 @@ TEST_F(InitAttributes, AClientListensNowhere) {
     PMIx_Info_required(&infos.c_array()[0]);
     ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
     EXPECT_EQ(before, listening_sockets());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: I7
@@ -82,7 +83,7 @@ TEST_F(InitAttributes, TheLogGoesWhereItIsSent) {
         InfoList infos;
         if (asked) infos.append_string(PMIX_WIREUP_LOG, "info@" + folder.path("log"));
         ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         EXPECT_EQ(asked, folder.text("log").find("init 1 of a client") != std::string::npos) << folder.text("log");
     }
     InfoList nonsense;
@@ -105,12 +106,12 @@ TEST_F(InitAttributes, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
         EXPECT_EQ(PMIX_ERR_UNREACH, init({}));
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(!on)) << variable;
         EXPECT_EQ(PMIX_ERR_UNREACH, says(on)) << variable;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         // The attribute of the first init counts more than the variable.
         EXPECT_EQ(PMIX_ERR_UNREACH, says(!on));
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(on)) << variable;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
     ::unsetenv("PMIX_WIREUP_STRICT");
     InfoList nonsense;
@@ -132,10 +133,10 @@ TEST_F(InitAttributes, StrictMode_PutAndStoreOfAReservedKey_AreRefused) {
         const pmix_status_t reserved = strict ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
         EXPECT_EQ(reserved, PMIx_Put(PMIX_GLOBAL, "pmix.hname", &value)) << strict;
         EXPECT_EQ(reserved, PMIx_Store_internal(nullptr, "pmix.hname", &value)) << strict;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own.key", &value)) << strict;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Store_internal(nullptr, "own.key", &value)) << strict;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own.key", &value)) << strict;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Store_internal(nullptr, "own.key", &value)) << strict;
         EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_SCOPE_UNDEF, "own.key", &value)) << strict;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
 }
 
@@ -150,7 +151,7 @@ TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
     PMIx_Value_construct(&value);
     value.type = PMIX_INT;
     value.data.integer = 5;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", &value));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", &value));
     struct Got {
         event_base* base;
         int calls = 0;
@@ -162,12 +163,12 @@ TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
         g->thread = std::this_thread::get_id();
         event_base_loopbreak(g->base);
     };
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "k", nullptr, 0, on_got, &got));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "k", nullptr, 0, on_got, &got));
     EXPECT_EQ(0, got.calls);
     event_base_dispatch(base);
     EXPECT_EQ(1, got.calls);
     EXPECT_EQ(std::this_thread::get_id(), got.thread);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     event_base_free(base);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace job_calls_test {
 
@@ -71,9 +72,9 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
         if (c.option != nullptr) options.append_flag(c.option, true);
         if (c.model != nullptr) options.append_string(PMIX_PROGRAMMING_MODEL, c.model);
         SetupAnswer s;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
-        ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
+        ASSERT_STATUS(PMIX_SUCCESS, s.answer.wait());
         bool pmix = false, ompi = false, told = false;
         int devices = 0;
         for (size_t i = 0; i < s.ninfos; ++i) {
@@ -127,9 +128,9 @@ TEST(JobCallsTest, WhatWasHarvestedIsNotHarvestedAgain) {
         options.append_flag(PMIX_ENVARS_HARVESTED, harvested);
         options.append_string(PMIX_PROGRAMMING_MODEL, "ompi");
         SetupAnswer s;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
-        ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
+        ASSERT_STATUS(PMIX_SUCCESS, s.answer.wait());
         size_t variables = 0, others = 0;
         for (size_t i = 0; i < s.ninfos; ++i) ++(s.infos[i].value.type == PMIX_ENVAR ? variables : others);
         EXPECT_EQ(harvested, variables == 0);
@@ -152,15 +153,15 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     options.append_flag(PMIX_SETUP_APP_ALL, true);
     options.append_string(PMIX_PERSONALITY, "prrte,ompi");
     SetupAnswer s;
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
-    ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
+    ASSERT_STATUS(PMIX_SUCCESS, s.answer.wait());
     ::unsetenv("OMPI_MCA_test_harvest");
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, s.infos, static_cast<int32_t>(s.ninfos), PMIX_INFO));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, s.infos, static_cast<int32_t>(s.ninfos), PMIX_INFO));
     std::vector<pmix_info_t> unpacked(s.ninfos);
     auto count = static_cast<int32_t>(s.ninfos);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &count, PMIX_INFO));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &count, PMIX_INFO));
     s.release(PMIX_SUCCESS, s.release_data);
     PMIx_Data_buffer_destruct(&buffer);
 
@@ -170,9 +171,10 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     facts.append_string(PMIX_HOSTNAME, "n0");
     facts.append_number<uint32_t>(PMIX_JOB_SIZE, 3, PMIX_UINT32);
     facts.append_number<uint32_t>(PMIX_UNIV_SIZE, 8, PMIX_UINT32);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 2, facts.c_array(), facts.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(job, 2, facts.c_array(), facts.size(), nullptr, nullptr));
     const pmix_proc_t proc = ProcId("job", 1).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << "nobody spoke of Open MPI yet";
     ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
               PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
@@ -200,7 +202,7 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
         const auto direct = [&](const char* key, const char* name, const char* value) {
             std::string n(name), v(value);
             const pmix_envar_t variable{n.data(), v.data(), ':'};
-            EXPECT_EQ(PMIX_SUCCESS, infos.append(key, &variable, PMIX_ENVAR));
+            EXPECT_STATUS(PMIX_SUCCESS, infos.append(key, &variable, PMIX_ENVAR));
         };
         direct(PMIX_SET_ENVAR, "SET", "new");
         direct(PMIX_ADD_ENVAR, "THERE", "new");
@@ -210,19 +212,19 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
         direct(PMIX_FIRST_ENVAR, "FIRST", "b");
         infos.append_string(PMIX_UNSET_ENVAR, "GONE");
         direct(PMIX_UNSET_ENVAR, "GONE_TOO", "whatever");
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(job, 1, infos.c_array(), later ? 0 : infos.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(job, 1, infos.c_array(), later ? 0 : infos.size(), nullptr, nullptr));
         if (later) {
             ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
                       PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
         }
         const pmix_proc_t proc = ProcId("job", 0).to_c();
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         char** env = nullptr;
         for (const char* entry : {"SET=old", "THERE=old", "PRE=old", "POST=old", "FIRST=a:b:c", "GONE=1", "GONE_TOO=1"})
-            ASSERT_EQ(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, entry));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, entry));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
         const auto value = [&](const std::string& name) -> std::string {
             for (char** e = env; *e != nullptr; ++e)
                 if (std::strncmp(*e, (name + "=").c_str(), name.size() + 1) == 0) return *e + name.size() + 1;
@@ -291,9 +293,9 @@ TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
         SetupAnswer s;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
-        ASSERT_EQ(PMIX_SUCCESS, s.answer.wait());
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_setup_application(job, options.c_array(), options.size(), &SetupAnswer::done, &s));
+        ASSERT_STATUS(PMIX_SUCCESS, s.answer.wait());
         ASSERT_EQ(2u, s.ninfos) << key;
         EXPECT_STREQ(key, s.infos[0].key);
         EXPECT_STREQ("5.0", s.infos[1].value.data.string);
@@ -342,8 +344,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
 
     // What setup_application brought is taken; without a option it is nothing.
     SetupAnswer set_up;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &SetupAnswer::done, &set_up));
-    ASSERT_EQ(PMIX_SUCCESS, set_up.answer.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &SetupAnswer::done, &set_up));
+    ASSERT_STATUS(PMIX_SUCCESS, set_up.answer.wait());
     EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
               PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
     set_up.release(PMIX_SUCCESS, set_up.release_data);
@@ -361,8 +363,9 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     InfoList more;
     more.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
     Answer answer;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_setup_local_support(job, more.c_array(), more.size(), &Answer::done, &answer));
-    EXPECT_EQ(PMIX_SUCCESS, answer.wait());
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_setup_local_support(job, more.c_array(), more.size(), &Answer::done, &answer));
+    EXPECT_STATUS(PMIX_SUCCESS, answer.wait());
     EXPECT_EQ("two", ChildEnvironment(proc).get(name));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, nullptr, 1, nullptr, nullptr));
 }
@@ -410,40 +413,40 @@ TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     how.append_string(PMIX_HOSTNAME, "n7");
     ServerHere server(nullptr, std::move(how));
     Inventory collected;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_collect_inventory(nullptr, 0, &Inventory::done, &collected));
-    ASSERT_EQ(PMIX_SUCCESS, collected.answer.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_collect_inventory(nullptr, 0, &Inventory::done, &collected));
+    ASSERT_STATUS(PMIX_SUCCESS, collected.answer.wait());
     ASSERT_EQ(1u, collected.infos.size());
     ASSERT_STREQ(PMIX_NODE_INFO_ARRAY, collected.infos[0].key);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_inventory(nullptr, 0, nullptr, nullptr));
 
     // As a host carries it to the scheduler's node.
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, collected.infos.c_array(), 1, PMIX_INFO));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &buffer, collected.infos.c_array(), 1, PMIX_INFO));
     pmix_info_t unpacked;
     int32_t count = 1;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, &unpacked, &count, PMIX_INFO));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, &unpacked, &count, PMIX_INFO));
     PMIx_Data_buffer_destruct(&buffer);
     std::string text;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n7", PMIX_HWLOC_XML_V2, &text))
         << "not delivered yet, and the host answers none";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(&unpacked, 1, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(&unpacked, 1, nullptr, 0, nullptr, nullptr));
     PMIx_Info_destruct(&unpacked);
-    EXPECT_EQ(PMIX_SUCCESS, ask_node("n7", PMIX_HWLOC_XML_V2, &text));
+    EXPECT_STATUS(PMIX_SUCCESS, ask_node("n7", PMIX_HWLOC_XML_V2, &text));
     EXPECT_NE(std::string::npos, text.find("<topology")) << text.substr(0, 80);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n8", PMIX_HWLOC_XML_V2, &text));
 
     // A newer word replaces the older one, and what stands alone is about this node.
     InfoList infos;
     infos.append_string("test.inventory", "x");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(infos.c_array(), 1, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, ask_node("n7", "test.inventory", &text));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(infos.c_array(), 1, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, ask_node("n7", "test.inventory", &text));
     EXPECT_EQ("x", text);
     InfoList newer;
     newer.append_string("test.inventory", "y");
     Answer answer;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(newer.c_array(), 1, nullptr, 0, &Answer::done, &answer));
-    EXPECT_EQ(PMIX_SUCCESS, answer.wait());
-    EXPECT_EQ(PMIX_SUCCESS, ask_node("n7", PMIX_HOSTNAME, &text));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(newer.c_array(), 1, nullptr, 0, &Answer::done, &answer));
+    EXPECT_STATUS(PMIX_SUCCESS, answer.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, ask_node("n7", PMIX_HOSTNAME, &text));
     EXPECT_EQ("n7", text);
 
     pmix_data_array_t nameless{};
@@ -486,13 +489,14 @@ TEST(JobCallsTest, JobsThatEndAreUnmapped) {
         PMIx_Load_nspace(job, name.c_str());
         InfoList infos;
         infos.append_string("test.name", name);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
         const pmix_proc_t all = ProcId(name, PMIX_RANK_WILDCARD).to_c();
         EXPECT_EQ(name, text_of(all, "test.name"));
         if (i == 5) {
             InfoList pointer;
             pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
-            ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&all, "test.name", pointer.c_array(), pointer.size(), &borrowed));
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&all, "test.name", pointer.c_array(), pointer.size(), &borrowed));
         }
         PMIx_server_deregister_nspace(job, nullptr, nullptr);
         // This thread may be faster than the notice.
@@ -519,19 +523,19 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     ServerHere server;
     register_job("before");
     InfoList resource = text_info("site.scratch", "/scratch"), other = text_info("site.other", "stays");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_resources(resource.c_array(), resource.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_resources(resource.c_array(), resource.size(), nullptr, nullptr));
     Answer told;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_resources(other.c_array(), other.size(), &Answer::done, &told));
-    EXPECT_EQ(PMIX_SUCCESS, told.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_resources(other.c_array(), other.size(), &Answer::done, &told));
+    EXPECT_STATUS(PMIX_SUCCESS, told.wait());
     register_job("after");
     for (const char* job : {"before", "after"})
         EXPECT_EQ("/scratch", text_of(ProcId(job, PMIX_RANK_WILDCARD).to_c(), "site.scratch")) << job;
     // The keys select what is removed; the value beside one does not matter.
     InfoList gone = text_info("site.scratch", "elsewhere");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), nullptr, nullptr));
     Answer again;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), &Answer::done, &again));
-    EXPECT_EQ(PMIX_SUCCESS, again.wait()) << "it is not there, which is what was wanted";
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), &Answer::done, &again));
+    EXPECT_STATUS(PMIX_SUCCESS, again.wait()) << "it is not there, which is what was wanted";
     register_job("later");
     const pmix_proc_t later = ProcId("later", PMIX_RANK_WILDCARD).to_c();
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(later, "site.scratch"));
@@ -539,7 +543,7 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     pmix_info_t no_value{};
     PMIX_LOAD_KEY(no_value.key, "site.other");
     ASSERT_EQ(PMIX_UNDEF, no_value.value.type);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deregister_resources(&no_value, 1, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deregister_resources(&no_value, 1, nullptr, nullptr));
     register_job("last");
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ProcId("last", PMIX_RANK_WILDCARD).to_c(), "site.other"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_resources(nullptr, 1, nullptr, nullptr));
@@ -556,14 +560,14 @@ TEST(JobCallsTest, RegisterSession_ByTheCall_BlockingAndNot) {
     InfoList about = text_info("site.queue", "long");
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(UINT32_MAX, nullptr, 0, nullptr, nullptr));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(7, nullptr, 1, nullptr, nullptr));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_session(7, about.c_array(), about.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_session(7, about.c_array(), about.size(), nullptr, nullptr));
     Answer told;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_session(7, nullptr, 0, &Answer::done, &told));
-    EXPECT_EQ(PMIX_SUCCESS, told.wait()) << "it is known";
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_session(7, nullptr, 0, &Answer::done, &told));
+    EXPECT_STATUS(PMIX_SUCCESS, told.wait()) << "it is known";
     PMIx_server_deregister_session(7, nullptr, nullptr);
     Answer gone;
     PMIx_server_deregister_session(7, &Answer::done, &gone);
-    EXPECT_EQ(PMIX_SUCCESS, gone.wait()) << "one that is not known is no error";
+    EXPECT_STATUS(PMIX_SUCCESS, gone.wait()) << "one that is not known is no error";
 }
 
 // rows: O9
@@ -577,9 +581,9 @@ TEST(JobCallsTest, InputFlowControl_ByTheCall_BlockingAndNot) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 1, nullptr, nullptr));
     EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 0, nullptr, nullptr));
     Answer told;
-    EXPECT_EQ(PMIX_SUCCESS,
-              PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_ALL_CHANNELS, false, nullptr, 0, &Answer::done, &told));
-    EXPECT_EQ(PMIX_SUCCESS, told.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_ALL_CHANNELS, false, nullptr, 0,
+                                                             &Answer::done, &told));
+    EXPECT_STATUS(PMIX_SUCCESS, told.wait());
     InfoList insisted = text_info("site.directive", "x");
     insisted.c_array()[0].flags = PMIX_INFO_REQD;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
@@ -593,16 +597,16 @@ TEST(JobCallsTest, ProcessSetsComeAndGo) {
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_delete_process_set(name));
     ServerHere server;
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name));
     EXPECT_EQ(PMIX_ERR_EXISTS, PMIx_server_define_process_set(members, 2, name));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(nobody));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
     const pmix_proc_t twice[] = {members[0], members[1], members[0]};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(twice, 3, name));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(twice, 3, name));
     pmix_info_t which;
     PMIX_INFO_LOAD(&which, PMIX_PSET_NAME, name, PMIX_STRING);
     char key[] = PMIX_QUERY_PSET_MEMBERSHIP;
@@ -610,7 +614,7 @@ TEST(JobCallsTest, ProcessSetsComeAndGo) {
     pmix_query_t query{keys, &which, 1};
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
     ASSERT_EQ(1u, n);
     ASSERT_EQ(PMIX_DATA_ARRAY, results[0].value.type);
     EXPECT_EQ(2u, results[0].value.data.darray->size) << "each member once";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test::job_info_test {
 namespace {
@@ -27,15 +28,15 @@ Jobs read(pmix_data_buffer_t* buffer) {
     pmix_byte_object_t object = PMIX_BYTE_OBJECT_STATIC_INIT;
     for (int32_t n = 1; PMIx_Data_unpack(nullptr, buffer, &object, &n, PMIX_BYTE_OBJECT) == PMIX_SUCCESS; n = 1) {
         pmix_data_buffer_t inner = PMIX_DATA_BUFFER_STATIC_INIT;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_load(&inner, &object));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&inner, &object));
         char* name = nullptr;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &inner, &name, &(n = 1), PMIX_STRING));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &inner, &name, &(n = 1), PMIX_STRING));
         auto& job = jobs[name == nullptr ? "(null)" : name];
         free(name);
         char* key = nullptr;
         while (PMIx_Data_unpack(nullptr, &inner, &key, &(n = 1), PMIX_STRING) == PMIX_SUCCESS) {
             pmix_value_t value = PMIX_VALUE_STATIC_INIT;
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &inner, &value, &(n = 1), PMIX_VALUE)) << key;
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &inner, &value, &(n = 1), PMIX_VALUE)) << key;
             job[key] = shown(value);
             PMIx_Value_destruct(&value);
             free(key);
@@ -54,7 +55,8 @@ void add_job(const char* name, uint32_t size) {
     infos.append_string("site.word", "warp");
     pmix_nspace_t nspace;
     PMIx_Load_nspace(nspace, name);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 2, infos.c_array(), infos.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_nspace(nspace, 2, infos.c_array(), infos.size(), nullptr, nullptr));
 }
 
 TEST(JobInfo, EachJobOnceWithWhatTheHostSaid) {
@@ -65,7 +67,7 @@ TEST(JobInfo, EachJobOnceWithWhatTheHostSaid) {
     const char* names[] = {"two", "unknown", "one", "two", "one"};
     for (size_t i = 0; i < 5; ++i) procs[i] = ProcId(names[i], static_cast<uint32_t>(i)).to_c();
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_collect_job_info(procs, 5, &buffer));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_collect_job_info(procs, 5, &buffer));
     Jobs jobs = read(&buffer);
     PMIx_Data_buffer_destruct(&buffer);
     ASSERT_EQ(2u, jobs.size()) << "each once, and not those that are unknown";
@@ -92,10 +94,10 @@ TEST(JobInfo, AValueWithoutAForm_IsLeftOut) {
     infos[1].value.type = PMIX_PROC;  // without one
     pmix_nspace_t nspace;
     PMIx_Load_nspace(nspace, "one");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, infos, 3, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, infos, 3, nullptr, nullptr));
     const pmix_proc_t proc = ProcId("one", 0).to_c();
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_collect_job_info(const_cast<pmix_proc_t*>(&proc), 1, &buffer));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_collect_job_info(const_cast<pmix_proc_t*>(&proc), 1, &buffer));
     Jobs jobs = read(&buffer);
     PMIx_Data_buffer_destruct(&buffer);
     EXPECT_EQ("there", jobs["one"]["site.first"]);

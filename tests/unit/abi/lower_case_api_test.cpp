@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "support/status.h"
+
 namespace lower_case_api_test {
 
 extern "C" {
@@ -44,11 +46,11 @@ std::string taken(char* text) {
 
 TEST(LowerCaseApi, Argv_BuiltUpAndTakenApart_IsTheListOfToday) {
     char** list = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_argv_append_nosize)(&list, "b"));
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_argv_append_nosize)(&list, "b"));
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_argv_prepend_nosize)(&list, "a"));
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_argv_append_unique_nosize)(&list, "b"));
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_argv_append_unique_nosize)(&list, "c"));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_argv_append_nosize)(&list, "b"));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_argv_append_nosize)(&list, "b"));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_argv_prepend_nosize)(&list, "a"));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_argv_append_unique_nosize)(&list, "b"));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_argv_append_unique_nosize)(&list, "c"));
     EXPECT_EQ(4, (pmix_argv_count)(list));
     EXPECT_EQ("a,b,b,c", taken((pmix_argv_join)(list, ',')));
     char** copy = (pmix_argv_copy)(list);
@@ -62,8 +64,8 @@ TEST(LowerCaseApi, Argv_BuiltUpAndTakenApart_IsTheListOfToday) {
 
 TEST(LowerCaseApi, Setenv_AList_HasTheVariable) {
     char** env = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_setenv)("NAME", "1", true, &env));
-    EXPECT_EQ(PMIX_SUCCESS, (pmix_setenv)("NAME", "2", true, &env));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_setenv)("NAME", "1", true, &env));
+    EXPECT_STATUS(PMIX_SUCCESS, (pmix_setenv)("NAME", "2", true, &env));
     EXPECT_EQ("NAME=2", taken((pmix_argv_join)(env, ',')));
     (pmix_argv_free)(env);
 }
@@ -78,12 +80,12 @@ TEST(LowerCaseApi, Value_LoadedUnloadedAndCopied_IsAsByTheFunctionsOfToday) {
     uint32_t back = 0;
     void* place = &back;
     size_t size = 0;
-    EXPECT_EQ(PMIX_SUCCESS, pmix_value_unload(&value, &place, &size));
+    EXPECT_STATUS(PMIX_SUCCESS, pmix_value_unload(&value, &place, &size));
     EXPECT_EQ(7u, back);
     EXPECT_EQ(sizeof back, size);
     pmix_value_load(&value, "text", PMIX_STRING);
     pmix_value_t copy = PMIX_VALUE_STATIC_INIT;
-    EXPECT_EQ(PMIX_SUCCESS, pmix_value_xfer(&copy, &value));
+    EXPECT_STATUS(PMIX_SUCCESS, pmix_value_xfer(&copy, &value));
     PMIx_Value_destruct(&value);
     EXPECT_STREQ("text", copy.data.string);
     PMIx_Value_destruct(&copy);
@@ -95,12 +97,12 @@ TEST(LowerCaseApi, InfoList_FilledAndConverted_IsTheArrayOfItsInfos) {
     pmix_data_array_t array;
     EXPECT_EQ(PMIX_ERR_EMPTY, pmix_info_list_convert(list, &array));
     char text[] = "text";
-    EXPECT_EQ(PMIX_SUCCESS, pmix_info_list_add(list, "first", text, PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, pmix_info_list_add(list, "first", text, PMIX_STRING));
     pmix_info_t info;
     int number = 5;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Info_load(&info, "second", &number, PMIX_INT));
-    EXPECT_EQ(PMIX_SUCCESS, pmix_info_list_xfer(list, &info));
-    EXPECT_EQ(PMIX_SUCCESS, pmix_info_list_convert(list, &array));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, "second", &number, PMIX_INT));
+    EXPECT_STATUS(PMIX_SUCCESS, pmix_info_list_xfer(list, &info));
+    EXPECT_STATUS(PMIX_SUCCESS, pmix_info_list_convert(list, &array));
     pmix_info_list_release(list);
     ASSERT_EQ(2u, array.size);
     const auto* infos = static_cast<const pmix_info_t*>(array.array);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test::progress_thread_test {
 namespace {
@@ -48,14 +49,14 @@ bool has_no_thread() {
 }
 
 void count(pmix_status_t status, void* counter) {
-    EXPECT_EQ(PMIX_SUCCESS, status);
+    EXPECT_STATUS(PMIX_SUCCESS, status);
     ++*static_cast<std::atomic<int>*>(counter);
 }
 
 void register_later(const char* name, std::atomic<int>& done) {
     pmix_nspace_t nspace;
     PMIx_Load_nspace(nspace, name);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, count, &done));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, count, &done));
 }
 
 // proves: PMIx_Progress_thread_stop client PMIX_PROGRESS_THREAD_NAME
@@ -87,7 +88,7 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     for (int i = 0; i < 1000 && after == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, after);
     register_job("blocking");  // the thread that waits drives the loop
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
     EXPECT_EQ("v", text_of(ServerHere::self(), "k"));
     PMIx_Progress_thread_stop(nullptr, 0);
     EXPECT_TRUE(has_no_thread());
@@ -106,7 +107,7 @@ TEST(ProgressThread, StopWithoutFlush_TasksQueued_RunOnTheDrivingThread) {
     std::atomic<int> queued{0};
     pmix_nspace_t nspace;
     PMIx_Load_nspace(nspace, "blocks");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, block, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(nspace, 1, nullptr, 0, block, nullptr));
     while (!g_blocked) ::usleep(100);
     register_later("queued", queued);
     g_go = true;

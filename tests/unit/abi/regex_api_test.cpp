@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/placement/node_map.h"
+#include "support/status.h"
 
 namespace regex_api_test {
 
@@ -16,7 +17,7 @@ using Generator = pmix_status_t (*)(const char*, char**);
 
 std::string made(Generator generate, const char* input) {
     char* text = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, generate(input, &text)) << input;
+    EXPECT_STATUS(PMIX_SUCCESS, generate(input, &text)) << input;
     if (text == nullptr) return {};
     std::string copy(text, pmix::common::regex_size(text) - 1);
     std::free(text);  // hosts use free()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls on topology, cpusets and locality, in a server of its own that sees a synthetic topology. The
 // same facts are compared with another library in tests/integration/topology.
+#include "support/status.h"
 #include "unit/abi/topology_setting.h"
 
 namespace topology_api_test {
@@ -40,14 +41,14 @@ TEST_F(TopologyApi, LoadGivesOneReadOnlyTopology) {
     char other[] = "lstopo", hwloc[] = "HWLOC", version[] = "hwloc:99.0";
     pmix_topology_t wanted = {other, nullptr};
     EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
-    ASSERT_EQ(PMIx_Load_topology(&any), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&any));
     EXPECT_EQ(std::string(any.source).substr(0, 6), "hwloc:");
     wanted = {hwloc, nullptr};
-    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&wanted));
     EXPECT_EQ(wanted.topology, any.topology);
     EXPECT_EQ(wanted.source, hwloc);
     wanted = {any.source, nullptr};
-    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&wanted));
     wanted = {version, &any};
     EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
     EXPECT_EQ(wanted.topology, nullptr);
@@ -61,7 +62,7 @@ TEST_F(TopologyApi, LoadIsDoneOnce) {
     {
         std::vector<std::thread> threads;
         for (auto& topology : topologies) {
-            threads.emplace_back([&] { EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS); });
+            threads.emplace_back([&] { EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology)); });
         }
         for (auto& thread : threads) thread.join();
     }
@@ -84,7 +85,7 @@ TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
         while (!meeting.in_callback) sched_yield();
         meeting.loader = gettid();
         pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
-        EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
         PMIx_Topology_destruct(&topology);
     });
     pmix_proc_t proc;
@@ -99,13 +100,13 @@ TEST_F(TopologyApi, ACallbackMayLoadWhileAThreadDoes) {
             while (file >> text && text.back() != ')') continue;
             if (!(file >> text)) break;
         }
-        EXPECT_EQ(PMIx_Load_topology(&m.topology), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&m.topology));
         m.loaded = true;
     };
     pmix_info_t optional;
     bool yes = true;
     PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    ASSERT_EQ(PMIx_Get_nb(&proc, "nothing", &optional, 1, in_callback, &meeting), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_nb(&proc, "nothing", &optional, 1, in_callback, &meeting));
     loader.join();
     while (!meeting.loaded) sched_yield();
     PMIx_Topology_destruct(&meeting.topology);
@@ -126,10 +127,10 @@ TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
     for (int instance = 0; instance < 3; ++instance) {
         Server server;
         pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
-        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
         void* own = topology.topology;
         // A copy is the caller's, and is freed.
-        ASSERT_EQ(PMIx_Value_load(&copy, &topology, PMIX_TOPO), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&copy, &topology, PMIX_TOPO));
         EXPECT_NE(copy.data.topo->topology, own);
         PMIx_Value_destruct(&copy);
         PMIx_Topology_destruct(&topology);
@@ -138,7 +139,7 @@ TEST_F(TopologyApi, DestructLeavesTheLibrarysTopologyAndFreesTheCallers) {
         PMIx_Topology_destruct(&topology);
         EXPECT_EQ(locality_of("hwloc:4"), "hwloc:SK1:L31:L22:L12:CR2:HT4:NM1");
         PMIx_Topology_destruct(&late);  // of the instance before
-        ASSERT_EQ(PMIx_Load_topology(&late), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&late));
         EXPECT_EQ(late.topology, own);
         cpuset = parsed("hwloc:1");
         PMIx_Cpuset_destruct(&cpuset);
@@ -175,12 +176,12 @@ TEST_F(TopologyApi, CpusetIsWhereTheKernelLetsUsRun) {
     std::thread([&] {
         ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
         pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
-        ASSERT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_THREAD), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_THREAD));
         EXPECT_STREQ(cpuset.source, "hwloc");
         EXPECT_EQ(cpuset_text(cpuset), "hwloc:" + std::to_string(cpu));
         PMIx_Cpuset_destruct(&cpuset);
         // The process is all of its threads.
-        ASSERT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS));
         pmix_cpuset_t again = parsed(cpuset_text(cpuset).c_str());
         EXPECT_TRUE(Hwloc::open()->bitmap_isequal(static_cast<hwloc_bitmap_t>(cpuset.bitmap),
                                                   static_cast<hwloc_bitmap_t>(again.bitmap)));
@@ -206,7 +207,7 @@ TEST_F(TopologyApi, CpusetTextsRoundTrip) {
         EXPECT_STREQ(cpuset.source, "hwloc");
         EXPECT_EQ(cpuset_text(cpuset), text);
         PMIx_Cpuset_destruct(&cpuset);
-        ASSERT_EQ(PMIx_server_generate_cpuset(text, &cpuset), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_generate_cpuset(text, &cpuset));
         EXPECT_EQ(cpuset_text(cpuset), text);
         PMIx_Cpuset_destruct(&cpuset);
     }
@@ -243,7 +244,7 @@ TEST_F(TopologyApi, LocalityNeedsNoLoadBefore) {
     EXPECT_EQ(locality_of("hwloc:0-"), "(null)");
     char* text = nullptr;
     pmix_cpuset_t unbound = PMIX_CPUSET_STATIC_INIT;
-    EXPECT_EQ(PMIx_server_generate_locality_string(&unbound, &text), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_generate_locality_string(&unbound, &text));
     EXPECT_EQ(text, nullptr);
     EXPECT_EQ(PMIx_server_generate_locality_string(nullptr, &text), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_server_generate_locality_string(&unbound, nullptr), PMIX_ERR_BAD_PARAM);
@@ -253,13 +254,13 @@ TEST_F(TopologyApi, LocalityNeedsNoLoadBefore) {
 TEST_F(TopologyApi, RelativeLocalityOfWhatWasGenerated) {
     Server server;
     pmix_locality_t shared = 0;
-    ASSERT_EQ(PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:1").c_str(), &shared),
-              PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:1").c_str(), &shared));
     EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_PACKAGE | PMIX_LOCALITY_SHARE_NUMA |
                           PMIX_LOCALITY_SHARE_L3CACHE | PMIX_LOCALITY_SHARE_L2CACHE | PMIX_LOCALITY_SHARE_L1CACHE |
                           PMIX_LOCALITY_SHARE_CORE);
-    ASSERT_EQ(PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:4").c_str(), &shared),
-              PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:4").c_str(), &shared));
     EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE);
     EXPECT_EQ(PMIx_Get_relative_locality(nullptr, "hwloc:SK0", &shared), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(shared, PMIX_LOCALITY_UNKNOWN);
@@ -306,10 +307,10 @@ TEST_F(TopologyApi, Get_OfAServersTopology_IsTheOneThatIsLoaded) {
     pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
     for (int round = 0; round < 2; ++round) {
         pmix_value_t* value = nullptr;
-        ASSERT_EQ(PMIx_Get(nullptr, PMIX_TOPOLOGY2, nullptr, 0, &value), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(nullptr, PMIX_TOPOLOGY2, nullptr, 0, &value));
         ASSERT_EQ(value->type, PMIX_TOPO);
         ASSERT_NE(value->data.topo, nullptr);
-        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
         EXPECT_EQ(value->data.topo->topology, topology.topology);
         EXPECT_STREQ(value->data.topo->source, topology.source);
         PMIx_Value_free(value, 1);
@@ -330,7 +331,7 @@ TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
     info.value.data.topo = &given;
     Server server(nullptr, &info, 1);
     pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
-    ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
     EXPECT_STREQ(topology.source, "other:1");
     EXPECT_EQ(topology.topology, &object);
     PMIx_Topology_destruct(&topology);
@@ -354,7 +355,7 @@ TEST_F(TopologyApi, TheHostsOwnObjectByABarePointer) {
         PMIx_Info_load(&info, PMIX_TOPOLOGY, own, PMIX_POINTER);
         Server server(nullptr, &info, 1);
         pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
-        ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
         EXPECT_EQ(topology.topology, own);
         PMIx_Topology_destruct(&topology);
     }
@@ -366,7 +367,7 @@ TEST_F(TopologyApi, TheHostsOwnObjectByABarePointer) {
 TEST_F(TopologyApi, AForkedChildIsUninitialised) {
     Server server;
     pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
-    ASSERT_EQ(PMIx_Load_topology(&topology), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&topology));
     const pid_t child = fork();
     if (child == 0) {
         pmix_topology_t mine = PMIX_TOPOLOGY_STATIC_INIT;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/base/limits.h"
+#include "support/status.h"
 #include "topology/hwloc_library.h"
 
 namespace pmix::test {
@@ -35,10 +36,10 @@ class Server {
     explicit Server(const char* synthetic = kTwoPackages, pmix_info_t* infos = nullptr, size_t n = 0) {
         unsetenv("HWLOC_XMLFILE");
         synthetic == nullptr ? unsetenv("HWLOC_SYNTHETIC") : setenv("HWLOC_SYNTHETIC", synthetic, 1);
-        EXPECT_EQ(PMIx_server_init(nullptr, infos, n), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos, n));
     }
     ~Server() {
-        EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         unsetenv("HWLOC_SYNTHETIC");
     }
 };
@@ -57,13 +58,13 @@ inline std::string xml_of_two_packages() {
 
 inline pmix_cpuset_t parsed(const char* text) {
     pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
-    EXPECT_EQ(PMIx_Parse_cpuset_string(text, &cpuset), PMIX_SUCCESS) << text;
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Parse_cpuset_string(text, &cpuset)) << text;
     return cpuset;
 }
 
 inline std::string cpuset_text(const pmix_cpuset_t& cpuset) {
     char* text = nullptr;
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, &text), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_generate_cpuset_string(&cpuset, &text));
     std::string out = text == nullptr ? "(null)" : text;
     free(text);
     return out;
@@ -72,7 +73,7 @@ inline std::string cpuset_text(const pmix_cpuset_t& cpuset) {
 inline std::string locality_of(const char* cpus) {
     pmix_cpuset_t cpuset = parsed(cpus);
     char* text = reinterpret_cast<char*>(&cpuset);
-    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_generate_locality_string(&cpuset, &text));
     std::string out = text == nullptr ? "(null)" : text;
     free(text);
     PMIx_Cpuset_destruct(&cpuset);

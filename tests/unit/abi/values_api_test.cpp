@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace values_api_test {
 
@@ -94,7 +95,7 @@ TEST(Structs, FreeingFreesTheMembers) {
     app[1].cwd = strdup("/");
     PMIx_App_info_create(&app[1], 2);
     ASSERT_EQ(app[1].ninfo, 2u);
-    ASSERT_EQ(PMIx_Info_load(&app[1].info[0], "k", "v", PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&app[1].info[0], "k", "v", PMIX_STRING));
     PMIx_App_free(app, 2);
     pmix_app_t* single = PMIx_App_create(1);
     single->cmd = strdup("x");
@@ -105,7 +106,7 @@ TEST(Structs, FreeingFreesTheMembers) {
     pmix_query_t* query = PMIx_Query_create(1);
     PMIx_Argv_append_nosize(&query->keys, "pmix.key");
     PMIx_Query_qualifiers_create(query, 1);
-    ASSERT_EQ(PMIx_Info_load(&query->qualifiers[0], "k", "v", PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&query->qualifiers[0], "k", "v", PMIX_STRING));
     PMIx_Query_release(query);
 
     pmix_coord_t* coords = PMIx_Coord_create(3, 2);
@@ -173,7 +174,7 @@ TEST(DataArrays, OfEveryType) {
         EXPECT_EQ(array->array != nullptr, has_elements) << type;
         pmix_value_t value;
         if (has_elements) {
-            ASSERT_EQ(PMIx_Value_load(&value, array, PMIX_DATA_ARRAY), PMIX_SUCCESS) << type;
+            ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&value, array, PMIX_DATA_ARRAY)) << type;
             pmix_value_t same = {};
             same.type = PMIX_DATA_ARRAY;
             same.data.darray = array;
@@ -197,33 +198,33 @@ TEST(DataArrays, OfEveryType) {
 TEST(Values, Unload_OfEachKind_IntoTheCallersPlaceOrNewMemory) {
     pmix_value_t v;
     uint32_t n = 7;
-    ASSERT_EQ(PMIx_Value_load(&v, &n, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &n, PMIX_UINT32));
     uint32_t place = 0;
     void* data = &place;
     size_t size = 0;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(place, 7u);
     EXPECT_EQ(size, sizeof place);
     data = nullptr;
     EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(data, nullptr);
 
-    ASSERT_EQ(PMIx_Value_load(&v, "hello", PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, "hello", PMIX_STRING));
     data = nullptr;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_STREQ(static_cast<char*>(data), "hello");
     EXPECT_NE(data, v.data.string);
     EXPECT_EQ(size, 5u);
     free(data);
     PMIx_Value_destruct(&v);
-    ASSERT_EQ(PMIx_Value_load(&v, nullptr, PMIX_STRING), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, nullptr, PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(data, nullptr);
     EXPECT_EQ(size, 0u);
 
     pmix_byte_object_t bo = {const_cast<char*>("ab\0cd"), 5};
-    ASSERT_EQ(PMIx_Value_load(&v, &bo, PMIX_BYTE_OBJECT), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &bo, PMIX_BYTE_OBJECT));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(size, 5u);
     EXPECT_EQ(memcmp(data, "ab\0cd", 5), 0);
     EXPECT_NE(data, v.data.bo.bytes);
@@ -232,35 +233,35 @@ TEST(Values, Unload_OfEachKind_IntoTheCallersPlaceOrNewMemory) {
 
     pmix_proc_t proc;
     PMIx_Load_procid(&proc, "job", 3);
-    ASSERT_EQ(PMIx_Value_load(&v, &proc, PMIX_PROC), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &proc, PMIX_PROC));
     pmix_proc_t back = {};
     data = &back;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(memcmp(&proc, &back, sizeof proc), 0);
     PMIx_Value_destruct(&v);
-    ASSERT_EQ(PMIx_Value_load(&v, "job", PMIX_PROC_NSPACE), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, "job", PMIX_PROC_NSPACE));
     pmix_nspace_t nspace;
     data = nspace;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_STREQ(nspace, "job");
     EXPECT_EQ(size, 3u);
     PMIx_Value_destruct(&v);
 
     pmix_proc_info_t pinfo = {};
     pinfo.hostname = const_cast<char*>("node1");
-    ASSERT_EQ(PMIx_Value_load(&v, &pinfo, PMIX_PROC_INFO), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &pinfo, PMIX_PROC_INFO));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(size, sizeof pinfo);
     EXPECT_STREQ(static_cast<pmix_proc_info_t*>(data)->hostname, "node1");
     PMIx_Proc_info_free(static_cast<pmix_proc_info_t*>(data), 1);
     PMIx_Value_destruct(&v);
 
     int thing = 0;
-    ASSERT_EQ(PMIx_Value_load(&v, &thing, PMIX_POINTER), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &thing, PMIX_POINTER));
     data = nullptr;
     EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
     data = nspace;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(data, &thing);
     PMIx_Value_construct(&v);
     EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_UNKNOWN_DATA_TYPE);
@@ -287,8 +288,8 @@ TEST(Values, NullArguments) {
     EXPECT_EQ(PMIx_Value_true(nullptr), PMIX_NON_BOOL);
     EXPECT_EQ(PMIx_Info_true(nullptr), PMIX_NON_BOOL);
     pmix_value_t same;
-    ASSERT_EQ(PMIx_Value_load(&same, "x", PMIX_STRING), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Value_xfer(&same, &same), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&same, "x", PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_xfer(&same, &same));
     PMIx_Value_destruct(&same);
 }
 
@@ -296,8 +297,8 @@ TEST(Values, Sizes) {
     auto size_of = [](const void* data, pmix_data_type_t type) {
         pmix_value_t v;
         size_t size = 0;
-        EXPECT_EQ(PMIx_Value_load(&v, data, type), PMIX_SUCCESS);
-        EXPECT_EQ(PMIx_Value_get_size(&v, &size), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, data, type));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_get_size(&v, &size));
         PMIx_Value_destruct(&v);
         return size;
     };
@@ -311,8 +312,8 @@ TEST(Values, Sizes) {
     EXPECT_EQ(size_of(&array, PMIX_DATA_ARRAY), sizeof array + 12);
     pmix_info_t info;
     size_t size = 0;
-    ASSERT_EQ(PMIx_Info_load(&info, "key", "12345", PMIX_STRING), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Info_get_size(&info, &size), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, "key", "12345", PMIX_STRING));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_get_size(&info, &size));
     EXPECT_EQ(size, sizeof info + 4 + 6);
     PMIx_Info_destruct(&info);
 }
@@ -322,13 +323,13 @@ TEST(Infos, KeysAreCheckedAndFlagsKept) {
     pmix_info_t info, copy;
     std::string longest(PMIX_MAX_KEYLEN, 'k');
     memset(&info, 0xee, sizeof info);
-    EXPECT_EQ(PMIx_Info_load(&info, longest.c_str(), "v", PMIX_STRING), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, longest.c_str(), "v", PMIX_STRING));
     EXPECT_EQ(info.key, longest);
     EXPECT_EQ(info.flags, 0u);
     PMIx_Info_required(&info);
     PMIx_Info_set_end(&info);
     memset(&copy, 0xee, sizeof copy);
-    EXPECT_EQ(PMIx_Info_xfer(&copy, &info), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Info_xfer(&copy, &info));
     EXPECT_EQ(copy.flags, pmix_info_directives_t{PMIX_INFO_REQD});
     EXPECT_EQ(copy.key, longest);
     EXPECT_NE(copy.value.data.string, info.value.data.string);
@@ -461,18 +462,18 @@ TEST(Buffers, LoadEmbedUnload) {
     pmix_data_buffer_t* buffer = PMIx_Data_buffer_create();
     pmix_byte_object_t payload = {strdup("12345"), 5};
     char* given = payload.bytes;
-    EXPECT_EQ(PMIx_Data_load(buffer, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_load(buffer, &payload));
     EXPECT_EQ(payload.bytes, nullptr);
     EXPECT_EQ(buffer->base_ptr, given);
     EXPECT_EQ(buffer->bytes_used, 5u);
     buffer->unpack_ptr += 2;
-    EXPECT_EQ(PMIx_Data_unload(buffer, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(buffer, &payload));
     EXPECT_EQ(payload.size, 3u);
     EXPECT_EQ(memcmp(payload.bytes, "345", 3), 0);
     EXPECT_EQ(buffer->base_ptr, nullptr);
-    EXPECT_EQ(PMIx_Data_embed(buffer, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(buffer, &payload));
     EXPECT_EQ(payload.size, 3u);
-    EXPECT_EQ(PMIx_Data_embed(buffer, &payload), PMIX_SUCCESS);  // the old content is freed
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(buffer, &payload));  // the old content is freed
     char* bytes = nullptr;
     size_t size = 0;
     PMIx_Data_buffer_unload(buffer, &bytes, &size);
@@ -485,11 +486,11 @@ TEST(Buffers, LoadEmbedUnload) {
     pmix_data_buffer_t empty;
     PMIx_Data_buffer_construct(&empty);
     payload.bytes = reinterpret_cast<char*>(&payload);
-    EXPECT_EQ(PMIx_Data_unload(&empty, &payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(&empty, &payload));
     EXPECT_EQ(payload.bytes, nullptr);
     EXPECT_EQ(payload.size, 0u);
-    EXPECT_EQ(PMIx_Data_load(&empty, nullptr), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Data_embed(&empty, nullptr), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&empty, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&empty, nullptr));
     EXPECT_EQ(PMIx_Data_load(nullptr, &payload), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Data_embed(nullptr, &payload), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Data_unload(nullptr, &payload), PMIX_ERR_BAD_PARAM);
@@ -526,14 +527,14 @@ TEST(Texts, OfStructs) {
     EXPECT_STREQ(text, "[job:WILDCARD]");
     free(text);
     pmix_value_t v;
-    ASSERT_EQ(PMIx_Value_load(&v, "x", PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, "x", PMIX_STRING));
     text = PMIx_Value_string(&v);
     EXPECT_STREQ(text, "PMIX_STRING \"x\"");
     free(text);
     PMIx_Value_destruct(&v);
     pmix_info_t info;
     uint32_t n = 5;
-    ASSERT_EQ(PMIx_Info_load(&info, "k", &n, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Info_load(&info, "k", &n, PMIX_UINT32));
     text = PMIx_Info_string(&info);
     EXPECT_STREQ(text, "{key=k, flags=NONE, value=PMIX_UINT32 5}");
     free(text);

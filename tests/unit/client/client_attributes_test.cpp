@@ -17,6 +17,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client::client_attributes_test {
@@ -76,7 +77,7 @@ class ClientAttributes : public ::testing::Test {
                 return;
             channel->answer(f, PMIX_SUCCESS, common::Nothing());
         };
-        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
     }
     ~ClientAttributes() override {
         loop->post([this] { session->shut(PMIX_ERR_INIT); });
@@ -93,8 +94,8 @@ class ClientAttributes : public ::testing::Test {
     // Which handlers an own event of this process reaches.
     std::vector<size_t> reached(InfoList infos) {
         ran.clear();
-        EXPECT_EQ(PMIX_SUCCESS, session->events().notify(kCode, nullptr, PMIX_RANGE_PROC_LOCAL, infos.c_array(),
-                                                         infos.size(), nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS, session->events().notify(kCode, nullptr, PMIX_RANGE_PROC_LOCAL, infos.c_array(),
+                                                             infos.size(), nullptr, nullptr));
         drain();
         return ran;
     }
@@ -179,11 +180,11 @@ TEST_F(ClientAttributes, AffectedProcs_SelectTheHandlers) {
 // proves: PMIx_Fence PMIX_ALL_CLONES_PARTICIPATE client
 TEST_F(ClientAttributes, AFenceOfOneWithClonesIsTheServersMatter) {
     const pmix_proc_t self = session->self().to_c();
-    ASSERT_EQ(PMIX_SUCCESS, fence(*session, &self, 1, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, fence(*session, &self, 1, nullptr, 0));
     EXPECT_TRUE(sent(Command::fence).empty());
     channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_SUCCESS, common::FenceReply()); };
     const InfoList clones = flag(PMIX_ALL_CLONES_PARTICIPATE);
-    ASSERT_EQ(PMIX_SUCCESS, fence(*session, &self, 1, clones.c_array(), clones.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, fence(*session, &self, 1, clones.c_array(), clones.size()));
     EXPECT_EQ(1u, sent(Command::fence).size());
 }
 
@@ -199,8 +200,8 @@ TEST_F(ClientAttributes, WhatTheGroupNeedsFromAllGoesWithTheInvitation) {
     infos.append_string("myapp.secret", "mine alone");
     const pmix_proc_t invited = ProcId("job", 2).to_c();
     GroupAnswer answer;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "band", &invited, 1, infos.c_array(), infos.size(),
-                                            GroupAnswer::group, &answer));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "band", &invited, 1, infos.c_array(), infos.size(),
+                                                GroupAnswer::group, &answer));
     drain();
     std::vector<InfoList> said;
     for (const Frame& f : sent(Command::notify_event)) {
@@ -251,12 +252,12 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
     GroupAnswer strict, joined;
     const InfoList one = limited(false), two = limited(true);
     GroupAnswer lenient;
-    ASSERT_EQ(PMIX_SUCCESS,
-              group_invite_nb(*session, "strict", &other, 1, one.c_array(), one.size(), GroupAnswer::group, &strict));
-    ASSERT_EQ(PMIX_SUCCESS,
-              group_invite_nb(*session, "lenient", both, 2, two.c_array(), two.size(), GroupAnswer::group, &lenient));
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "theirs", &other, PMIX_GROUP_ACCEPT, one.c_array(), one.size(),
-                                          GroupAnswer::group, &joined));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "strict", &other, 1, one.c_array(), one.size(),
+                                                GroupAnswer::group, &strict));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "lenient", both, 2, two.c_array(), two.size(),
+                                                GroupAnswer::group, &lenient));
+    ASSERT_STATUS(PMIX_SUCCESS, group_join_nb(*session, "theirs", &other, PMIX_GROUP_ACCEPT, one.c_array(), one.size(),
+                                              GroupAnswer::group, &joined));
     EXPECT_TRUE(strict.wait());
     EXPECT_EQ(PMIX_ERR_TIMEOUT, strict.status);
     EXPECT_TRUE(joined.wait());
@@ -279,8 +280,8 @@ TEST_F(ClientAttributes, WhoWantsToBeToldOfTerminationListens) {
         const InfoList infos = told ? flag(PMIX_GROUP_NOTIFY_TERMINATION) : InfoList();
         GroupAnswer answer;
         const std::string name = told ? "told" : "not told";
-        ASSERT_EQ(PMIX_SUCCESS, group_construct_nb(*session, name.c_str(), &all, 1, infos.c_array(), infos.size(),
-                                                   GroupAnswer::group, &answer));
+        ASSERT_STATUS(PMIX_SUCCESS, group_construct_nb(*session, name.c_str(), &all, 1, infos.c_array(), infos.size(),
+                                                       GroupAnswer::group, &answer));
         drain();
         bool listens = false;
         for (const Frame& f : sent(Command::register_events)) {

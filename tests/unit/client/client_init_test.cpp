@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/alone.h"
+#include "support/status.h"
 
 namespace client_init_test {
 
@@ -23,7 +24,7 @@ TEST_F(Alone, IdentityAndCounting) {
     pmix_proc_t again;
     EXPECT_EQ(PMIx_Init(&again, nullptr, 0), PMIX_ERR_UNREACH);
     EXPECT_EQ(memcmp(&again, &self, sizeof self), 0);
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(PMIx_Initialized(), 1);
 }
 
@@ -61,13 +62,13 @@ TEST_F(Refused, Init_ServerOfAnotherLibraryDescribed_IsACommunicationFailure) {
         // An address alone describes no server to this process: a program that a rank's shell started by hand.
         unsetenv("PMIX_NAMESPACE");
         EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH) << name << " without a namespace";
-        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         unsetenv(name);
     }
     setenv("PMIX_NAMESPACE", "job", 1);
     setenv("PMIX_RANK", "0", 1);
     EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH) << "a namespace without any address";
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: I3 I7
@@ -78,7 +79,7 @@ TEST_F(Alone, DirectivesOfALaterInit) {
     EXPECT_EQ(PMIx_Init(nullptr, &external, 1), PMIX_ERR_BAD_PARAM);
     external.value.data.flag = false;
     EXPECT_EQ(PMIx_Init(nullptr, &external, 1), PMIX_ERR_UNREACH);
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(PMIx_Init(nullptr, nullptr, 1), PMIX_ERR_BAD_PARAM);
 }
 
@@ -96,7 +97,7 @@ TEST_F(Refused, RequiredUnknownDirectiveOfInit) {
     EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_UNREACH);
     i.flags = PMIX_INFO_REQD;
     EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_NOT_SUPPORTED) << "a later init too";
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(PMIx_Initialized(), 0) << "and it was not counted";
 }
 
@@ -106,7 +107,7 @@ TEST_F(Refused, InitTakesWhatItFollowsAsRequired) {
         pmix_info_t i = info(key);
         i.flags = PMIX_INFO_REQD;
         EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_UNREACH) << key;
-        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
     pmix_info_t i = info(PMIX_TIMEOUT, -1);
     EXPECT_EQ(PMIx_Init(nullptr, &i, 1), PMIX_ERR_BAD_PARAM);
@@ -119,7 +120,7 @@ TEST_F(Alone, ForkedChildIsUninitialisedAndMayInitAgain) {
     GTEST_SKIP() << "ThreadSanitizer has no threads in the child of a process with threads";
 #endif
     pmix_value_t v = number(5);
-    ASSERT_EQ(PMIx_Put(PMIX_GLOBAL, "before", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "before", &v));
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -139,7 +140,7 @@ TEST_F(Alone, ForkedChildIsUninitialisedAndMayInitAgain) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_EQ(get(nullptr, "before"), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, get(nullptr, "before"));
 }
 
 // rows: I12
@@ -154,7 +155,7 @@ TEST_F(Refused, AThousandCyclesLeaveNoDescriptorAndNoThread) {
     const int before = descriptors();
     for (int i = 0; i < 1100; ++i) {
         ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
-        ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
     EXPECT_EQ(descriptors(), before);
 }
@@ -166,7 +167,7 @@ TEST_F(Refused, ExternalProgress) {
     external.value.type = PMIX_UNDEF;
     ASSERT_EQ(PMIx_Init(nullptr, &external, 1), PMIX_ERR_UNREACH);
     pmix_value_t v = number(5);
-    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", &v), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", &v));
     struct Got {
         int calls = 0, n = 0;
         std::thread::id thread;
@@ -178,7 +179,7 @@ TEST_F(Refused, ExternalProgress) {
         g->thread = std::this_thread::get_id();
         PMIx_Progress();  // harmless from inside
     };
-    EXPECT_EQ(PMIx_Get_nb(nullptr, "k", nullptr, 0, on_got, &got), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "k", nullptr, 0, on_got, &got));
     EXPECT_EQ(got.calls, 0);
     for (int i = 0; i < 1000 && got.calls == 0; ++i) PMIx_Progress();
     EXPECT_EQ(got.calls, 1);
@@ -186,7 +187,7 @@ TEST_F(Refused, ExternalProgress) {
     EXPECT_EQ(got.thread, std::this_thread::get_id());
     // A blocking call runs the loop itself.
     EXPECT_GE(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, nullptr, nullptr), 0);
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: I6
@@ -219,8 +220,8 @@ TEST_F(Refused, ADeclaredModelReachesAHandlerThatComesLater) {
     ASSERT_EQ(PMIx_Init(nullptr, &model, 1), PMIX_ERR_UNREACH);
     seen.calls.wait(1);
     EXPECT_EQ(seen.model, "MPISHMEM");
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 }  // namespace client_init_test

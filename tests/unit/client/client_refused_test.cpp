@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/alone.h"
+#include "support/status.h"
 
 namespace client_refused_test {
 
@@ -161,7 +162,7 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         pmix_query_t query = {keys, nullptr, 0};
         pmix_info_t* infos = garbage<pmix_info_t>();
         size_t n = 7;
-        EXPECT_EQ(PMIx_Query_info(&query, 1, &infos, &n), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &infos, &n));
         PMIx_Info_free(infos, n);
         keys[1] = other;
         infos = garbage<pmix_info_t>();
@@ -170,9 +171,9 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         EXPECT_EQ(PMIx_Query_info_nb(&query, 1, on_infos, nullptr), PMIX_ERR_INIT);
         // A host may plan its job before it starts the server.
         char* text = nullptr;
-        EXPECT_EQ(PMIx_generate_regex("a,b", &text), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_generate_regex("a,b", &text));
         free(text);
-        EXPECT_EQ(PMIx_generate_ppn("0;1", &text), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_generate_ppn("0;1", &text));
         free(text);
         EXPECT_GE(PMIx_Get_version()[0], '3');
     };
@@ -181,7 +182,7 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
     EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
     EXPECT_EQ(PMIx_Initialized(), 1);
     EXPECT_EQ(version, PMIx_Get_version());
-    EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     check();
     EXPECT_EQ(version, PMIx_Get_version());
 }

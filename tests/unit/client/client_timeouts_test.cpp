@@ -26,6 +26,7 @@
 #include "client/session/connect.h"
 #include "client/session/session.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client::client_timeouts_test {
 namespace {
@@ -66,7 +67,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto channel = std::make_unique<FakeChannel>(*loop, session);
     channel->no_call_without_a_limit = true;
     session.set_channel(std::move(channel));
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
 
     InfoList infos, offer;
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);

@@ -16,6 +16,7 @@
 #include "client/modules.h"
 #include "client/session/session.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client::events_test {
 namespace {
@@ -80,7 +81,7 @@ class EventsTest : public ::testing::Test {
             event.range = request.range;
             channel->notify(event);
         };
-        EXPECT_EQ(loop->start(), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
     }
     ~EventsTest() override {
         loop->post([this] { session->shut(PMIX_ERR_INIT); });
@@ -268,11 +269,11 @@ TEST_F(EventsTest, TroubleWithTheServerStaysInTheProcess) {
     });
     drain();
     ASSERT_EQ(record.seen.size(), 1u);
-    EXPECT_EQ(record.seen[0].status, PMIX_ERR_FAILED_COMM);
+    EXPECT_STATUS(PMIX_ERR_FAILED_COMM, record.seen[0].status);
     channel->lose();
     drain();
     ASSERT_EQ(record.seen.size(), 2u);
-    EXPECT_EQ(record.seen[1].status, PMIX_ERR_LOST_SERVER_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_SERVER_CONNECTION, record.seen[1].status);
     EXPECT_EQ(record.seen[1].source, "server.0");
     EXPECT_EQ(channel->sent().size(), sent);
     // And for a handler that comes only then.
@@ -331,8 +332,8 @@ TEST_F(EventsTest, DeregisteredWhileItsChainRuns) {
     record.behave = [&](const Seen& s, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
         // From inside the first handler: the second, and itself.
         if (s.reference == a) {
-            EXPECT_EQ(session->events().deregister_handler(b, nullptr, nullptr), PMIX_SUCCESS);
-            EXPECT_EQ(session->events().deregister_handler(a, nullptr, nullptr), PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, session->events().deregister_handler(b, nullptr, nullptr));
+            EXPECT_STATUS(PMIX_SUCCESS, session->events().deregister_handler(a, nullptr, nullptr));
         }
         done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
     };
@@ -388,7 +389,7 @@ TEST_F(EventsTest, NoEventBeforeTheRegistrationWasAnswered) {
         a->events_before = a->record->seen.size();
     };
     raise(kCode);  // is kept for handlers to come
-    EXPECT_EQ(session->events().register_handler(&code, 1, nullptr, 0, handler, registered, &answer), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, session->events().register_handler(&code, 1, nullptr, 0, handler, registered, &answer));
     drain();
     raise(kCode);
     drain();
@@ -396,7 +397,7 @@ TEST_F(EventsTest, NoEventBeforeTheRegistrationWasAnswered) {
     EXPECT_TRUE(record.seen.empty());
     channel->answer(channel->sent().at(0), PMIX_SUCCESS, common::Nothing());
     drain();
-    EXPECT_EQ(answer.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, answer.status);
     EXPECT_EQ(answer.reference, 0u);
     EXPECT_EQ(answer.events_before, 0u);
     EXPECT_EQ(record.seen.size(), 2u);
@@ -438,8 +439,8 @@ TEST_F(EventsTest, WhatLeavesTheProcessComesBackFromTheServerOnce) {
     const size_t registrations = channel->sent().size();
     const auto notify = [&](pmix_data_range_t range, InfoList infos = {}) {
         record.seen.clear();
-        EXPECT_EQ(session->events().notify(kCode, nullptr, range, infos.c_array(), infos.size(), nullptr, nullptr),
-                  PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      session->events().notify(kCode, nullptr, range, infos.c_array(), infos.size(), nullptr, nullptr));
         drain();
         return record.seen.size();
     };
@@ -463,8 +464,8 @@ TEST_F(EventsTest, NotifyFromInsideAHandler) {
     const size_t a = add({kCode}), b = add({kCode - 1});
     record.behave = [&](const Seen& s, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
         if (s.reference == a) {
-            EXPECT_EQ(session->events().notify(kCode - 1, nullptr, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr),
-                      PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, session->events().notify(kCode - 1, nullptr, PMIX_RANGE_GLOBAL, nullptr, 0,
+                                                                 nullptr, nullptr));
         }
         done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
     };
@@ -492,9 +493,8 @@ TEST_F(EventsTest, RegisterWithCallback_ServerRefuses_LeavesNothing) {
     first.append_flag(PMIX_EVENT_HDLR_FIRST, true);
     pmix_status_t code = kCode, refused = 1;
     const auto registered = [](pmix_status_t rc, size_t, void* status) { *static_cast<pmix_status_t*>(status) = rc; };
-    EXPECT_EQ(
-        session->events().register_handler(&code, 1, first.c_array(), first.size(), handler, registered, &refused),
-        PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, session->events().register_handler(&code, 1, first.c_array(), first.size(), handler,
+                                                                   registered, &refused));
     drain();
     EXPECT_EQ(refused, PMIX_ERR_NO_PERMISSIONS);
     channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_SUCCESS, common::Nothing()); };
@@ -504,7 +504,7 @@ TEST_F(EventsTest, RegisterWithCallback_ServerRefuses_LeavesNothing) {
 
 TEST_F(EventsTest, Deregister_TellsTheServer) {
     const size_t a = add({kCode});
-    EXPECT_EQ(session->events().deregister_handler(a, nullptr, nullptr), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, session->events().deregister_handler(a, nullptr, nullptr));
     const auto sent = channel->sent();
     ASSERT_EQ(sent.back().header.command, static_cast<uint16_t>(Command::deregister_events));
     EXPECT_EQ(FakeChannel::decoded<common::DeregisterEventsRequest>(sent.back()).reference, a);
@@ -526,7 +526,7 @@ TEST_F(EventsTest, ReplayedEvent_BeforeTheRegistrationWasAnswered_IsNotDelivered
     answering = false;
     pmix_status_t code = kCode;
     const auto registered = [](pmix_status_t, size_t, void*) {};
-    EXPECT_EQ(session->events().register_handler(&code, 1, nullptr, 0, handler, registered, nullptr), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, session->events().register_handler(&code, 1, nullptr, 0, handler, registered, nullptr));
     drain();
     common::EventNotify event;
     event.status = kCode;

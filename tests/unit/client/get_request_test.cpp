@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace pmix::client::get_request_test {
 namespace {
@@ -18,15 +19,15 @@ class Infos {
   public:
     template <class T>
     Infos& number(const char* key, T n, pmix_data_type_t type, pmix_info_directives_t flags = 0) {
-        EXPECT_EQ(list_.append(key, &n, type, flags), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, list_.append(key, &n, type, flags));
         return *this;
     }
     Infos& flag(const char* key, bool b = true) {
-        EXPECT_EQ(list_.append_flag(key, b), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, list_.append_flag(key, b));
         return *this;
     }
     Infos& text(const char* key, const char* s) {
-        EXPECT_EQ(list_.append_string(key, s), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, list_.append_string(key, s));
         return *this;
     }
     common::Result<GetRequest> parse(const pmix_proc_t* proc = nullptr, const char* key = "pmix.num.nodes") {

@@ -20,6 +20,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client {
 
@@ -66,7 +67,7 @@ class GroupInviteTest : public ::testing::Test {
                 channel->answer(f, PMIX_SUCCESS, common::Nothing{});
         };
         session->set_channel(std::move(made));
-        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
     }
     ~GroupInviteTest() override {
         loop->post([this] { session->shut(PMIX_ERR_INIT); });
@@ -115,8 +116,8 @@ class GroupInviteTest : public ::testing::Test {
         InfoList limit;
         limit.append_number<int>(PMIX_TIMEOUT, kLimitS, PMIX_INT);
         const pmix_proc_t leader = ProcId("far", 0).to_c();
-        ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, limit.c_array(), limit.size(),
-                                              &Ended::back, &ended));
+        ASSERT_STATUS(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, limit.c_array(),
+                                                  limit.size(), &Ended::back, &ended));
         settle();
     }
     std::vector<Frame> constructs() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Joining a group by invitation, and taking the place of an inviter that is lost.
+#include "support/status.h"
 #include "unit/client/group_invite_setting.h"
 
 namespace pmix::client::group_join_test {
@@ -31,10 +32,11 @@ TEST_F(GroupInviteTest, AnEventThatIsRefusedEndsItsCall) {
     });
     const pmix_proc_t far = ProcId("far", 0).to_c();
     Ended joined, declined, invited;
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
-    ASSERT_EQ(PMIX_SUCCESS,
-              group_join_nb(*session, "h", &far, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &declined));
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Ended::back, &invited));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "h", &far, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &declined));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Ended::back, &invited));
     settle();
     for (const Ended* ended : {&joined, &declined, &invited}) {
         EXPECT_EQ(1, ended->times);
@@ -43,7 +45,8 @@ TEST_F(GroupInviteTest, AnEventThatIsRefusedEndsItsCall) {
     // A server of OpenPMIx says so of what it has delivered.
     session->set_server_has_more();
     Ended waits;
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &waits));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &waits));
     settle();
     EXPECT_EQ(0, waits.times);
     end_all();
@@ -185,7 +188,7 @@ TEST_F(GroupInviteTest, Join_OfAnEndedInvitation_EndsAndHandlersAreCalledOnce) {
 TEST_F(GroupInviteTest, Invite_AcceptedAfterItsEnd_IsAnsweredForTheLibraryOnly) {
     const pmix_proc_t far = ProcId("far", 0).to_c();
     Ended invited;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &invited));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &invited));
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {});
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
@@ -206,14 +209,14 @@ TEST_F(GroupInviteTest, Invite_AcceptedByOneThatWasLeftOutWhileItForms_IsAnswere
     const pmix_proc_t both[] = {ProcId("far", 0).to_c(), ProcId("far", 2).to_c()};
     // One of the name was given up before: of that they were told.
     Ended before;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, nullptr, 0, &Ended::back, &before));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, nullptr, 0, &Ended::back, &before));
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {});
     ASSERT_EQ(1, before.times);
     InfoList optional;
     optional.append_flag(PMIX_GROUP_OPTIONAL, true);
     Ended invited;
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, optional.c_array(), 1, &Ended::back, &invited));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", both, 2, optional.c_array(), 1, &Ended::back, &invited));
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {}, false, {"far", 2});
     event(PMIX_GROUP_INVITE_ACCEPTED, {});
@@ -230,11 +233,11 @@ TEST_F(GroupInviteTest, Invite_AcceptedByOneThatWasLeftOutWhileItForms_IsAnswere
 TEST_F(GroupInviteTest, Join_Declines_InviterIsTold) {
     const pmix_proc_t leader = ProcId("far", 0).to_c();
     Ended ended;
-    ASSERT_EQ(PMIX_SUCCESS,
-              group_join_nb(*session, "g", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &ended));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &Ended::back, &ended));
     settle();
     EXPECT_EQ(1, ended.times);
-    EXPECT_EQ(PMIX_SUCCESS, ended.status);
+    EXPECT_STATUS(PMIX_SUCCESS, ended.status);
     EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_INVITE_DECLINED));
 }
 
@@ -246,7 +249,8 @@ TEST_F(GroupInviteTest, TakeOver_InviterWasAMember_IsPartialSuccess) {
     event(PMIX_GROUP_INVITED, members());
     Ended ended;
     const pmix_proc_t leader = ProcId("far", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
     settle();
     InfoList failed;
     failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
@@ -263,7 +267,8 @@ TEST_F(GroupInviteTest, Join_MembershipFromAnotherProcess_IsNotFollowed) {
     event(PMIX_GROUP_INVITED, members());
     Ended ended;
     const pmix_proc_t leader = ProcId("far", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
     settle();
     event(PMIX_GROUP_MEMBERSHIP_UPDATE, members(), false, {"far", 2});
     EXPECT_TRUE(constructs().empty());
@@ -291,7 +296,7 @@ TEST_F(GroupInviteTest, Join_GroupIsSaidToHaveFormed_EndsWithIt) {
     EXPECT_EQ(0, ended.times) << "by another process, and without this one";
     event(PMIX_GROUP_CONSTRUCT_COMPLETE, formed({{"far", 0}, {"job", 1}}));
     EXPECT_EQ(1, ended.times);
-    EXPECT_EQ(PMIX_SUCCESS, ended.status);
+    EXPECT_STATUS(PMIX_SUCCESS, ended.status);
     EXPECT_TRUE(constructs().empty()) << "there is no collective";
     EXPECT_TRUE(session->group_membership().any());
     end_all();
@@ -357,9 +362,9 @@ TEST_F(GroupInviteTest, SecondJoin_WhileTheFirstBeginsToListen_WaitsForIt) {
             *session, name, &all, 1, infos.c_array(), infos.size(),
             [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t, void*) {}, nullptr);
     };
-    std::thread one([&] { EXPECT_EQ(PMIX_SUCCESS, construct("a")); });
+    std::thread one([&] { EXPECT_STATUS(PMIX_SUCCESS, construct("a")); });
     began.get_future().wait();
-    EXPECT_EQ(PMIX_SUCCESS, construct("b"));
+    EXPECT_STATUS(PMIX_SUCCESS, construct("b"));
     one.join();
     EXPECT_EQ(2, asked);
     EXPECT_EQ(0, before);

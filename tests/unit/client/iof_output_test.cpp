@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where forwarded output goes: formats, files, and the process's own streams.
+#include "support/status.h"
 #include "unit/client/iof_setting.h"
 
 namespace pmix::client::iof_output_test {
@@ -110,7 +111,7 @@ TEST_F(IofTest, LineWithoutItsEnd_IsHandedOutWhenTheRegistrationEnds) {
     ASSERT_EQ(0, pull(std::move(infos)));
     output(1, "one\ntwo");
     EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n"}), Got::all());
-    EXPECT_EQ(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
     EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n", "1:[far,1]<stdout>: two\n"}), Got::all());
     EXPECT_EQ("[far,1]<stdout>: one\n[far,1]<stdout>: two\n", file("name.far.1.stdout"));
 }
@@ -353,7 +354,7 @@ TEST_F(IofTest, AServerShowsAllOutputWhereItIsToldTo) {
     const ssize_t got = ::read(ends[0], text, sizeof text);
     ::dup2(before, 1);
     ::close(before);
-    EXPECT_EQ(PMIX_SUCCESS, rc);
+    EXPECT_STATUS(PMIX_SUCCESS, rc);
     ASSERT_GT(got, 0);
     EXPECT_EQ("one\nother\ntwo\n", std::string(text, static_cast<size_t>(got))) << "whole lines";
     const auto request = FakeChannel::decoded<common::IofPullRequest>(channel->sent().front());

@@ -24,6 +24,7 @@
 #include "client/modules.h"
 #include "client/session/session.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client {
 
@@ -54,7 +55,7 @@ struct Got {
         for (size_t i = 0; i < ninfo; ++i) EXPECT_NE('\0', info[i].key[0]);
         if (take) PMIX_BYTE_OBJECT_DESTRUCT(payload);  // as the standard's text has it
         if (deregister_in_callback) {
-            EXPECT_EQ(PMIX_SUCCESS, iof->deregister(reference, nullptr, nullptr));
+            EXPECT_STATUS(PMIX_SUCCESS, iof->deregister(reference, nullptr, nullptr));
         }
     }
     static std::vector<std::string> all() {
@@ -77,7 +78,7 @@ class IofTest : public ::testing::Test {
         };
         session->set_channel(std::move(made));
         Got::iof = &session->iof();
-        EXPECT_EQ(loop->start(), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
         char name[] = "/tmp/iof_test.XXXXXX";
         directory = ::mkdtemp(name);
     }

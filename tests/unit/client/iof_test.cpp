@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forwarded output and input at the client's end: callbacks, credit, buffering, and the process's own stdin.
+#include "support/status.h"
 #include "unit/client/iof_setting.h"
 
 namespace pmix::client::iof_test {
@@ -48,12 +49,12 @@ TEST_F(IofTest, TheNumberComesByCallbackWhereOneIsGiven) {
         }
     } good, bad;
     const pmix_proc_t all = ProcId("far", PMIX_RANK_WILDCARD).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, session->iof().pull(&all, 1, nullptr, 0, kOut, &Got::on, &Number::on, &good));
+    ASSERT_STATUS(PMIX_SUCCESS, session->iof().pull(&all, 1, nullptr, 0, kOut, &Got::on, &Number::on, &good));
     settle();
-    EXPECT_EQ(PMIX_SUCCESS, good.status);
+    EXPECT_STATUS(PMIX_SUCCESS, good.status);
     EXPECT_EQ(0u, good.reference);
     status = PMIX_ERR_NOT_SUPPORTED;
-    ASSERT_EQ(PMIX_SUCCESS, session->iof().pull(&all, 1, nullptr, 0, kOut, &Got::on, &Number::on, &bad));
+    ASSERT_STATUS(PMIX_SUCCESS, session->iof().pull(&all, 1, nullptr, 0, kOut, &Got::on, &Number::on, &bad));
     settle();
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, bad.status);
     // An error at once: no callback.
@@ -125,7 +126,7 @@ TEST_F(IofTest, BufferedOutputComesBySizeAndAtTheEnd) {
     EXPECT_EQ((std::vector<std::string>{"1:abcdefgh", "1:ijklmnop"}), Got::all());
     output(2, "");
     EXPECT_EQ((std::vector<std::string>{"1:abcdefgh", "1:ijklmnop", "2:xyz", "2$"}), Got::all());
-    EXPECT_EQ(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
     EXPECT_EQ("1:q", Got::all().back());
     output(1, "later");
     EXPECT_EQ(5u, Got::all().size());
@@ -194,16 +195,16 @@ TEST_F(IofTest, WhatIsPushed) {
     const pmix_proc_t target = ProcId("far", 2).to_c();
     char text[] = "input";
     pmix_byte_object_t bytes{text, 5};
-    EXPECT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
     auto request = FakeChannel::decoded<common::IofPushRequest>(channel->sent().back());
     EXPECT_EQ(5u, request.data.size());
     EXPECT_EQ((common::ProcList{{"far", 2}}), request.procs);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().push(&target, 1, nullptr, nullptr, 0, nullptr, nullptr));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().push(nullptr, 0, &bytes, nullptr, 0, nullptr, nullptr));
     pmix_byte_object_t none{nullptr, 0};
-    EXPECT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, &none, nullptr, 0, nullptr, nullptr)) << "the end";
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, &none, nullptr, 0, nullptr, nullptr)) << "the end";
     InfoList end = flags({PMIX_IOF_COMPLETE});
-    EXPECT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, end.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, end.c_array(), 1, nullptr, nullptr));
     status = PMIX_ERR_NOT_SUPPORTED;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, session->iof().push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
@@ -219,7 +220,7 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     const pmix_proc_t target = ProcId("far", 2).to_c();
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
     listen();
-    ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
     ASSERT_EQ(5, ::write(ends[1], "input", 5));
     ::close(ends[1]);
     std::string all;
@@ -254,7 +255,7 @@ TEST_F(IofTest, OwnStdinEndsForItsTargetsWhenThisProcessFinalizes) {
     session->iof().end_own_input();
     EXPECT_TRUE(channel->sent().empty()) << "there is none";
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
-    ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
     for (int i = 0; i < 2; ++i) {
         session->iof().end_own_input();
         settle();
@@ -312,7 +313,7 @@ TEST_F(IofTest, InputThatTheHostRefusesEndsForwardingWithAnEvent) {
     const pmix_proc_t target = ProcId("far", 2).to_c();
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
     listen();
-    ASSERT_EQ(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
     status = PMIX_ERR_NOT_FOUND;
     ASSERT_EQ(5, ::write(ends[1], "input", 5));
     EXPECT_TRUE(hears(1));

@@ -11,6 +11,7 @@
 
 #include "support/alone.h"
 #include "support/long_wait.h"
+#include "support/status.h"
 
 namespace pmix::test {
 namespace {
@@ -22,7 +23,7 @@ void repeat_until_uninitialised(std::atomic<int>& calls, Call call) {
     for (;; ++calls) {
         const pmix_status_t rc = call();
         if (rc == PMIX_ERR_INIT) break;
-        ASSERT_EQ(PMIX_SUCCESS, rc);
+        ASSERT_STATUS(PMIX_SUCCESS, rc);
     }
 }
 
@@ -32,8 +33,8 @@ TEST_F(LastFinalize, BesideGetsAndPutsOfOtherThreads_DestroysNothingUnderThem) {
         pmix_proc_t self;
         ASSERT_EQ(PMIX_ERR_UNREACH, PMIx_Init(&self, nullptr, 0));
         pmix_value_t value = number(7);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Commit());
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Commit());
         std::atomic<int> gets{0}, puts{0};
         std::thread getter([&] {
             repeat_until_uninitialised(gets, [&] {
@@ -47,7 +48,7 @@ TEST_F(LastFinalize, BesideGetsAndPutsOfOtherThreads_DestroysNothingUnderThem) {
             [&] { repeat_until_uninitialised(puts, [&] { return PMIx_Put(PMIX_GLOBAL, "other", &value); }); });
         const LongWait wait;
         while ((gets < 100 || puts < 100) && !wait.over()) std::this_thread::yield();
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         getter.join();
         putter.join();
     }

@@ -10,6 +10,7 @@
 #include "common/codec/pack.h"
 #include "common/placement/node_map.h"
 #include "dstore/writer.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::client::lookup_test {
@@ -52,7 +53,7 @@ class LookupTest : public ::testing::Test {
         node_ids = {100, 101};
         placement.node_ids = node_ids;
         placement.apps = apps;
-        EXPECT_EQ(writer->set_placement(placement), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, writer->set_placement(placement));
 
         writer->add_local(1);
         const Record record{"app.key", encoded("from-1"), PMIX_GLOBAL};
@@ -69,7 +70,7 @@ class LookupTest : public ::testing::Test {
     }
     void put(Owner owner, const char* key, const test::Buffer& value) {
         const Record record{key, value, PMIX_SCOPE_UNDEF};
-        ASSERT_EQ(writer->put(owner, {&record, 1}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, writer->put(owner, {&record, 1}));
     }
     void store(pmix_rank_t rank, const char* key, const char* value, pmix_scope_t scope = PMIX_INTERNAL) {
         mine.put(own_nspace, rank, dstore::Key(key), scope, encoded(value));
@@ -89,16 +90,16 @@ class LookupTest : public ::testing::Test {
         Hit hit;
         if (look_up(sources(), r, hit) != PMIX_SUCCESS) return -1;
         common::Value v;
-        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(hit.bytes(), v.c_ptr()));
         int64_t n = -2;
-        EXPECT_EQ(common::read_number(v.get(), &n), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::read_number(v.get(), &n));
         return n;
     }
     std::string text(const GetRequest& r) {
         Hit hit;
         if (look_up(sources(), r, hit) != PMIX_SUCCESS) return "-";
         common::Value v;
-        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(hit.bytes(), v.c_ptr()));
         return v.type() == PMIX_STRING ? v.get().data.string : "?";
     }
 
@@ -247,11 +248,11 @@ TEST_F(LookupTest, KeyOfAnyRank_IsFoundWhereTheCallerHasPutIt) {
 TEST_F(LookupTest, ScopeOfAHit) {
     store(1, "own", "x", PMIX_REMOTE);
     Hit own, local, host;
-    ASSERT_EQ(look_up(sources(), request(1, "own"), own), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, look_up(sources(), request(1, "own"), own));
     EXPECT_EQ(own.scope(), PMIX_REMOTE);
-    ASSERT_EQ(look_up(sources(), request(3, "rare"), local), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, look_up(sources(), request(3, "rare"), local));
     EXPECT_EQ(local.scope(), PMIX_LOCAL);
-    ASSERT_EQ(look_up(sources(), request(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE), host), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, look_up(sources(), request(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE), host));
     EXPECT_EQ(host.scope(), PMIX_SCOPE_UNDEF);
 }
 
@@ -263,9 +264,9 @@ TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
         Hit hit;
         const pmix_status_t rc = look_up_in_scope(sources(), r, hit);
         if (rc == PMIX_ERR_NOT_FOUND) return std::string("-");
-        EXPECT_EQ(rc, PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, rc);
         common::Value v;
-        EXPECT_EQ(common::decode_value_into(hit.bytes(), v.c_ptr()), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(hit.bytes(), v.c_ptr()));
         return std::string(v.get().data.string);
     };
     store(1, "two", "near", PMIX_LOCAL);
@@ -311,7 +312,7 @@ TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
     mine.put(ns, 1, dstore::Key("k"), PMIX_GLOBAL, test::u32(1));
     GetRequest r = request(1, "k");
     Hit before;
-    ASSERT_EQ(look_up(sources(), r, before), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, look_up(sources(), r, before));
     mine.remove(ns, 1, dstore::Key("k"), PMIX_GLOBAL);
     Hit after;
     EXPECT_EQ(look_up(sources(), r, after), PMIX_ERR_NOT_FOUND);
@@ -330,7 +331,7 @@ TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
     mine.put(ns, 1, dstore::Key("k"), PMIX_INTERNAL, test::u32(3));
     r.key = "k";
     Hit internal;
-    EXPECT_EQ(look_up(sources(), r, internal), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, look_up(sources(), r, internal));
     EXPECT_EQ(internal.scope(), PMIX_INTERNAL);
     mine.remove(ns, 1, dstore::Key("k"), PMIX_INTERNAL);
     Hit again;
@@ -343,7 +344,7 @@ TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
     Hit local, remote;
     EXPECT_EQ(look_up_in_scope(sources(), r, local), PMIX_ERR_NOT_FOUND);
     r.scope = PMIX_REMOTE;
-    EXPECT_EQ(look_up_in_scope(sources(), r, remote), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, look_up_in_scope(sources(), r, remote));
 }
 
 TEST_F(LookupTest, AllKeysOfARankOnceEach) {

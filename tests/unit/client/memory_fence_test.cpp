@@ -3,6 +3,7 @@
 #include "client/state/memory_fence.h"
 
 #include "support/long_wait.h"
+#include "support/status.h"
 #include "unit/client/session_setting.h"
 
 namespace pmix::client::memory_fence_test {
@@ -30,8 +31,8 @@ class MemoryFenceTest : public SessionTest {
         pmix_value_t value;
         value.type = PMIX_UINT32;
         value.data.uint32 = ++number;
-        EXPECT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
-        EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "k", &value));
+        EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     }
     std::vector<common::FenceRequest> requests() {
         std::vector<common::FenceRequest> out;
@@ -60,7 +61,7 @@ class MemoryFenceTest : public SessionTest {
         const auto payload = memory->mailboxes().take(0, CommitMailboxes::Buffer(buffer));
         if (!payload) return 0;
         common::CommitRequest request;
-        EXPECT_EQ(common::decode_message(*payload, request), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(*payload, request));
         EXPECT_EQ(request.entries.size(), 1u);
         return request.generation;
     }
@@ -82,9 +83,9 @@ class MemoryFenceTest : public SessionTest {
 
 TEST_F(MemoryFenceTest, WithoutOne_RequestsSayWhetherItWouldBeTaken) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     session->memory_fence().allow();
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     ASSERT_EQ(requests().size(), 2u);
     EXPECT_EQ(requests()[0].memory, FenceUse::none);
     EXPECT_EQ(requests()[1].memory, FenceUse::lacks);
@@ -93,12 +94,12 @@ TEST_F(MemoryFenceTest, WithoutOne_RequestsSayWhetherItWouldBeTaken) {
 TEST_F(MemoryFenceTest, Alone_NothingIsSent) {
     give(1);
     const uint32_t before = memory->state().round;
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     const pmix_proc_t all = common::ProcId("job", PMIX_RANK_WILDCARD).to_c();
-    EXPECT_EQ(fence(*session, &all, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, &all, 1, nullptr, 0));
     common::InfoList collect;
     collect.append_flag(PMIX_COLLECT_DATA, true);
-    EXPECT_EQ(fence(*session, nullptr, 0, collect.c_array(), collect.size()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, collect.c_array(), collect.size()));
     EXPECT_EQ(memory->state().round, before + 3);
     EXPECT_TRUE(channel->sent().empty());
 }
@@ -116,7 +117,7 @@ TEST_F(MemoryFenceTest, OtherJoinsLater_IsWaitedFor) {
             other_has = true;
             EXPECT_EQ(memory->join(1, false, false, 0).kind, Joined::ended);
         });
-        EXPECT_EQ(whole(), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, whole());
         const bool had = other_has;
         other.join();
         asked = channel->sent().size() - before;
@@ -136,9 +137,9 @@ TEST_F(MemoryFenceTest, AfterACommit_TheServerEndsTheRound) {
     };
     commit_something();
     const uint32_t round = memory->state().round;
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_EQ(told(), std::vector<uint32_t>{round});
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_EQ(told().size(), 1u) << "nothing is new";
     EXPECT_TRUE(requests().empty());
 }
@@ -149,11 +150,11 @@ TEST_F(MemoryFenceTest, AfterACommitAndARequest_TheServerHasSeenToIt) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
     commit_something();
     memory->turn_to_requests();
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::has);
     open();
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_TRUE(told().empty());
     EXPECT_EQ(requests().size(), 1u);
 }
@@ -178,7 +179,7 @@ TEST_F(MemoryFenceTest, DescriptorThatWasLost_IsAskedForAgain) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
     give(1);
     session->memory_fence().take(transport::Descriptor(), 1, 0);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::lacks);
 }
@@ -208,7 +209,7 @@ TEST_F(MemoryFenceTest, TurnedToRequests_WhileItWaits_Asks) {
         until_joind(1);
         memory->turn_to_requests();
     });
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     server.join();
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::joined);
@@ -218,7 +219,7 @@ TEST_F(MemoryFenceTest, TurnedToRequests_WhileItWaits_Asks) {
 TEST_F(MemoryFenceTest, OtherIsLate_Asks) {
     give(2);
     answer_all<common::FenceReply>(PMIX_SUCCESS);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::joined);
 }
@@ -235,11 +236,11 @@ TEST_F(MemoryFenceTest, WhatMemoryCannotSay_GoesByRequest) {
     common::InfoList no_bool;
     no_bool.append_string(PMIX_COLLECT_DATA, "yes");
     for (common::InfoList* infos : {&timeout, &required, &other, &no_bool})
-        EXPECT_EQ(fence(*session, nullptr, 0, infos->c_array(), infos->size()), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, infos->c_array(), infos->size()));
     const pmix_proc_t two[] = {common::ProcId("job", 0).to_c(), common::ProcId("job", 1).to_c()};
-    EXPECT_EQ(fence(*session, two, 2, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, two, 2, nullptr, 0));
     const pmix_proc_t others = common::ProcId("other", PMIX_RANK_WILDCARD).to_c();
-    EXPECT_EQ(fence(*session, &others, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, &others, 1, nullptr, 0));
     ASSERT_EQ(requests().size(), 6u);
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(requests()[i].memory, FenceUse::has) << i;
     EXPECT_EQ(requests()[4].memory, FenceUse::none) << "no fence of the whole job";
@@ -251,17 +252,17 @@ TEST_F(MemoryFenceTest, WhatMemoryCannotSay_GoesByRequest) {
 TEST_F(MemoryFenceTest, WhileARequestIsOpen_TheNextOneIsARequest) {
     give(1);
     Once first;
-    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, Once::op, &first), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, Once::op, &first));
     channel->on_send = [&](const Frame& f) {
         for (const Frame& open_one : channel->sent()) channel->answer(open_one, PMIX_SUCCESS, common::FenceReply());
         (void)f;
     };
     const uint32_t before = memory->state().round;
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_TRUE(first.wait());
     EXPECT_EQ(requests().size(), 2u);
     EXPECT_EQ(memory->state().round, before);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_EQ(requests().size(), 2u) << "nothing is on its way any more";
     EXPECT_EQ(memory->state().round, before + 1);
 }
@@ -272,7 +273,7 @@ TEST_F(MemoryFenceTest, RequestThatIsNotSent_IsNotCounted) {
     Once never;
     EXPECT_NE(fence_nb(*session, nullptr, 0, nullptr, 0, Once::op, &never), PMIX_SUCCESS);
     const uint32_t before = memory->state().round;
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_EQ(memory->state().round, before + 1);
 }
 
@@ -283,9 +284,9 @@ TEST_F(MemoryFenceTest, SecondThread_GoesByRequest) {
         ++asked;
         channel->answer(f, PMIX_SUCCESS, common::FenceReply());
     };
-    std::thread first([&] { EXPECT_EQ(whole(), PMIX_SUCCESS); });
+    std::thread first([&] { EXPECT_STATUS(PMIX_SUCCESS, whole()); });
     until_joind(1);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_GE(asked, 1);
     EXPECT_LE(memory->state().joined, 1u) << "the process joins once";
     memory->join(1, false, false, 0);
@@ -324,7 +325,7 @@ TEST_F(MemoryFenceTest, ServerLostMeanwhile_IsALostConnection) {
 TEST_F(MemoryFenceTest, ServerGoneWithoutAWord_IsSeen) {
     give(1);
     serve();
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     std::atomic<int> looks{0};
     channel->on_look = [&] {
         ++looks;
@@ -347,7 +348,7 @@ TEST_F(MemoryFenceTest, ServerGoneWithoutAWord_NoCommitIsLeft) {
         pmix_value_t value;
         value.type = PMIX_UINT32;
         value.data.uint32 = ++number;
-        EXPECT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "k", &value));
         taken();
         rc = commit(*session);
     }
@@ -364,7 +365,7 @@ TEST_F(MemoryFenceTest, JoinThatIsNotSent_IsAsked) {
                                                                                 : PMIX_SUCCESS;
     };
     answer_all<common::FenceReply>(PMIX_SUCCESS);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::joined);
 }
@@ -388,7 +389,7 @@ TEST_F(MemoryFenceTest, CommitWhileTheServerLooks_IsLeftInMemory) {
     EXPECT_EQ(commits_sent(), 0u);
     EXPECT_EQ(memory->commits(0), 0u);
     EXPECT_EQ(session->sent_commit(), 1u);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     EXPECT_EQ(told().size(), 1u) << "the server has a commit to take";
     EXPECT_EQ(memory->commits(0), 1u);
     EXPECT_EQ(taken(), 1u);
@@ -410,7 +411,7 @@ TEST_F(MemoryFenceTest, CommitBehindOneThatIsInMemory_GoesByTheSocketUntilAFence
     commit_something();
     EXPECT_EQ(commits_sent(), 2u) << "it must not overtake the one in the socket";
     EXPECT_EQ(taken(), 0u);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     commit_something();
     EXPECT_EQ(commits_sent(), 2u);
     EXPECT_EQ(taken(), 4u);
@@ -421,21 +422,21 @@ TEST_F(MemoryFenceTest, CommitThatCannotBeLeft_IsSent) {
     EXPECT_EQ(commits_sent(), 1u) << "no memory";
     give(1);
     serve();
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     commit_something();
     EXPECT_EQ(commits_sent(), 2u) << "closed";
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     memory->mailboxes().set_watch(Watch::idle);
     commit_something();
     EXPECT_EQ(commits_sent(), 3u) << "the server looks once it has read this one";
     EXPECT_EQ(memory->mailboxes().watch(), Watch::idle);
-    EXPECT_EQ(whole(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, whole());
     pmix_value_t value;
     std::string large(CommitMailboxes::kMostBytes, 'x');
     value.type = PMIX_STRING;
     value.data.string = large.data();
-    EXPECT_EQ(put(*session, PMIX_GLOBAL, "large", &value), PMIX_SUCCESS);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "large", &value));
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(commits_sent(), 4u) << "too large";
     EXPECT_EQ(taken(), 0u);
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "client/state/borrowed_values.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::client::namespaces_test {
@@ -25,7 +26,7 @@ transport::Descriptor descriptor_of(const Writer& w) {
 
 std::unique_ptr<Writer> job_of(uint32_t size) {
     auto w = make_writer();
-    EXPECT_EQ(w->put(Owner::job(), Records().add("size", u32(size)).list()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("size", u32(size)).list()));
     return w;
 }
 
@@ -46,16 +47,16 @@ const auto nothing_borrowed = [] { return std::span<const common::Bytes>{}; };
 TEST(Namespaces, ComeAndGoWithoutATrace) {
     Namespaces all("own");
     auto own = job_of(1);
-    ASSERT_EQ(all.add("own", 1, descriptor_of(*own)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("own", 1, descriptor_of(*own)));
     const size_t before = segments_mapped();
     for (uint64_t i = 2; i < 202; ++i) {
         auto w = job_of(static_cast<uint32_t>(i));
         const std::string name = "job" + std::to_string(i % 3);
-        ASSERT_EQ(all.add(name, i, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, all.add(name, i, descriptor_of(*w)));
         {
             Reading reading;
             Found found;
-            EXPECT_EQ(look(all, name.c_str(), found), PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, look(all, name.c_str(), found));
         }
         all.remove(name, i);
         Reading reading;
@@ -72,14 +73,14 @@ TEST(Namespaces, ComeAndGoWithoutATrace) {
 TEST(Namespaces, AReaderInsideKeepsIt) {
     Namespaces all("own");
     auto w = job_of(7);
-    ASSERT_EQ(all.add("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("job", 1, descriptor_of(*w)));
     std::atomic<int> step{0};
     std::thread reader([&] {
         {
             Reading outer;
             Reading inner;  // reading inside reading
             Found found;
-            EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, look(all, "job", found));
             step = 1;
             step.notify_all();
             step.wait(1);
@@ -105,16 +106,16 @@ TEST(Namespaces, AReaderInsideKeepsIt) {
 TEST(Namespaces, BorrowedValues_NamespaceRemoved_StayMapped) {
     const size_t before = segments_mapped();
     auto w = job_of(3);
-    ASSERT_EQ(w->put(Owner::job(), Records().add("text", text("some words")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("text", text("some words")).list()));
     BorrowedValues borrowed;
     const pmix_value_t* value = nullptr;
     {
         Namespaces all("own");
-        ASSERT_EQ(all.add("job", 1, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, all.add("job", 1, descriptor_of(*w)));
         {
             Reading reading;
             Found found;
-            ASSERT_EQ(all.find("job")->find(Owner::job(), Key("text"), found), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, all.find("job")->find(Owner::job(), Key("text"), found));
             auto given = borrowed.borrow(found.bytes());
             ASSERT_TRUE(given.ok());
             value = given.value();
@@ -131,12 +132,12 @@ TEST(Namespaces, BorrowedValues_NamespaceRemoved_StayMapped) {
 TEST(Namespaces, Add_OfASecondInstance_ReplacesTheFirst) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.add("own", 1, descriptor_of(*first)), PMIX_SUCCESS);
-    ASSERT_EQ(all.add("own", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("own", 1, descriptor_of(*first)));
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("own", 2, descriptor_of(*second)));
     EXPECT_TRUE(all.reclaim(nothing_borrowed));
     Reading reading;
     Found found;
-    EXPECT_EQ(look(all, "own", found), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, look(all, "own", found));
     EXPECT_EQ(copy_of(found), u32(2));
     EXPECT_EQ(all.own(), all.find("own"));
 }
@@ -149,7 +150,7 @@ TEST(Namespaces, Add_OfANewerInstance_UnmapsTheReplacedSegment) {
         const size_t alone = segments_mapped();
         auto w = job_of(static_cast<uint32_t>(instance));
         const size_t writers = segments_mapped() - alone;
-        ASSERT_EQ(all.add("job", instance, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, all.add("job", instance, descriptor_of(*w)));
         EXPECT_EQ(all.has_removed(), instance > 1);
         EXPECT_TRUE(all.reclaim(nothing_borrowed));
         EXPECT_EQ(segments_mapped(), before + writers + 1) << instance;
@@ -161,19 +162,19 @@ TEST(Namespaces, Add_OfANewerInstance_UnmapsTheReplacedSegment) {
 TEST(Namespaces, Add_OfAnOlderInstance_ChangesNothing) {
     Namespaces all("own");
     auto old = job_of(1), fresh = job_of(2);
-    ASSERT_EQ(all.add("job", 2, descriptor_of(*fresh)), PMIX_SUCCESS);
-    EXPECT_EQ(all.add("job", 1, descriptor_of(*old)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("job", 2, descriptor_of(*fresh)));
+    EXPECT_STATUS(PMIX_SUCCESS, all.add("job", 1, descriptor_of(*old)));
     Reading reading;
     Found found;
-    EXPECT_EQ(look(all, "job", found), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, look(all, "job", found));
     EXPECT_EQ(copy_of(found), u32(2));
 }
 
 TEST(Namespaces, Remove_OfAnotherInstance_LeavesTheMapping) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.add("job", 1, descriptor_of(*first)), PMIX_SUCCESS);
-    ASSERT_EQ(all.add("job", 2, descriptor_of(*second)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("job", 1, descriptor_of(*first)));
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("job", 2, descriptor_of(*second)));
     all.remove("job", 1);
     EXPECT_NE(all.find("job"), nullptr);
     all.remove("job", 2);
@@ -185,9 +186,9 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
     Namespaces all("own");
     auto w = job_of(1);
     all.remove("job", 5);
-    EXPECT_EQ(all.add("job", 5, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add("job", 5, descriptor_of(*w)));
     EXPECT_EQ(all.find("job"), nullptr);
-    EXPECT_EQ(all.add("job", 6, descriptor_of(*w)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add("job", 6, descriptor_of(*w)));
     EXPECT_NE(all.find("job"), nullptr);
 }
 
@@ -195,7 +196,7 @@ TEST(Namespaces, WhatHasEndedIsNotTaken) {
 TEST(Namespaces, AddAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdded) {
     Namespaces all("own");
     auto first = job_of(1), second = job_of(2);
-    ASSERT_EQ(all.add("own", 3, descriptor_of(*first)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, all.add("own", 3, descriptor_of(*first)));
     const auto listed = [](uint64_t instance) {
         common::SegmentRef ref;
         ref.nspace = "own";
@@ -204,23 +205,23 @@ TEST(Namespaces, AddAll_DescriptorEmpty_OldSegmentGoesAndIsLackedUntilAdded) {
         return common::SegmentList{ref};
     };
     std::vector<transport::Descriptor> empty(1);
-    EXPECT_EQ(all.add_all(listed(3), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add_all(listed(3), std::move(empty)));
     EXPECT_NE(all.own(), nullptr) << "this instance is mapped";
     EXPECT_FALSE(all.lacks("own"));
     empty = std::vector<transport::Descriptor>(1);
-    EXPECT_EQ(all.add_all(listed(5), std::move(empty)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add_all(listed(5), std::move(empty)));
     EXPECT_EQ(all.own(), nullptr);
     EXPECT_TRUE(all.lacks("own"));
     EXPECT_FALSE(all.lacks("job"));
-    EXPECT_EQ(all.add("own", 4, descriptor_of(*first)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add("own", 4, descriptor_of(*first)));
     EXPECT_EQ(all.own(), nullptr) << "an older one does not take its place";
-    EXPECT_EQ(all.add("own", 5, descriptor_of(*second)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add("own", 5, descriptor_of(*second)));
     EXPECT_NE(all.own(), nullptr);
     EXPECT_FALSE(all.lacks("own"));
     EXPECT_TRUE(all.reclaim(nothing_borrowed));
 
     // The server had no room for a copy, so the message has none.
-    EXPECT_EQ(all.add_all(listed(6), {}), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, all.add_all(listed(6), {}));
     EXPECT_TRUE(all.lacks("own"));
     all.remove("own", 6);
     EXPECT_FALSE(all.lacks("own")) << "it has ended";
@@ -247,7 +248,7 @@ TEST(Namespaces, ReadersAgainstRemoval) {
     std::thread one(read), two(read);
     for (uint64_t i = 1; i < 300 || hits.load() < 100; ++i) {
         auto w = job_of(static_cast<uint32_t>(i));
-        ASSERT_EQ(all.add("job", i, descriptor_of(*w)), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, all.add("job", i, descriptor_of(*w)));
         if (i % 2 == 0) all.remove("job", i);
         all.reclaim(nothing_borrowed);
     }

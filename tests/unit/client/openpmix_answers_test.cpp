@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_answers_test {
 namespace {
@@ -27,7 +28,7 @@ class OpenPmixAnswers : public OpenPmixProcess {
             check(server_->template decoded<Request>(payload));
             theirs::InfosReply reply;
             common::InfoList infos;
-            EXPECT_EQ(PMIX_SUCCESS, infos.append_number<uint32_t>(key, value, PMIX_UINT32));
+            EXPECT_STATUS(PMIX_SUCCESS, infos.append_number<uint32_t>(key, value, PMIX_UINT32));
             reply.infos.emplace().infos = std::move(infos);
             server_->send(tag, reply);
         });
@@ -46,7 +47,7 @@ class OpenPmixAnswers : public OpenPmixProcess {
     }
     static common::InfoList one_flag(const char* key) {
         common::InfoList infos;
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_flag(key, true));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_flag(key, true));
         return infos;
     }
     static bool has(const theirs::Infos& infos, const char* key) {
@@ -74,7 +75,7 @@ TEST_P(OpenPmixAnswers, Validate_Credential_ReturnsTheServersAnswer) {
     const common::InfoList infos = one_flag("directive");
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Validate_credential(&credential, infos.c_array(), infos.size(), &results, &count));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Validate_credential(&credential, infos.c_array(), infos.size(), &results, &count));
     expect_result("user", 1001, results, count);
 
     results = nullptr;
@@ -94,7 +95,7 @@ TEST_P(OpenPmixAnswers, Get_Credential_IsTheServers) {
     init();
     const common::InfoList infos = one_flag("directive");
     pmix_byte_object_t credential{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get_credential(infos.c_array(), infos.size(), &credential));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_credential(infos.c_array(), infos.size(), &credential));
     EXPECT_EQ(std::string("\0\1\2\xff", 4), std::string(credential.bytes, credential.size));
     std::free(credential.bytes);
     credential = {};
@@ -115,7 +116,7 @@ TEST_P(OpenPmixAnswers, Job_Control_HasItsTargetsAndDirectives) {
     const common::InfoList infos = one_flag(PMIX_JOB_CTRL_PAUSE);
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Job_control(targets, 2, infos.c_array(), infos.size(), &results, &count));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Job_control(targets, 2, infos.c_array(), infos.size(), &results, &count));
     expect_result("done", 3, results, count);
     results = nullptr;
     server_->answer_status(theirs::Command::job_control, PMIX_ERR_NO_PERMISSIONS);
@@ -132,8 +133,8 @@ TEST_P(OpenPmixAnswers, Allocation_HasItsDirective) {
     common::InfoList infos = one_flag("directive");
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_Allocation_request(PMIX_ALLOC_EXTEND, infos.c_array(), infos.size(), &results, &count));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Allocation_request(PMIX_ALLOC_EXTEND, infos.c_array(), infos.size(), &results, &count));
     expect_result("nodes", 5, results, count);
 }
 
@@ -147,12 +148,12 @@ TEST_P(OpenPmixAnswers, Monitor_OfAFile_HasWhatToWatchAndTheEvent) {
     });
     init();
     common::InfoList what, how;
-    ASSERT_EQ(PMIX_SUCCESS, what.append_string(PMIX_MONITOR_FILE, "/a/file"));
-    ASSERT_EQ(PMIX_SUCCESS, how.append_number<uint32_t>(PMIX_MONITOR_FILE_CHECK_TIME, 3, PMIX_UINT32));
+    ASSERT_STATUS(PMIX_SUCCESS, what.append_string(PMIX_MONITOR_FILE, "/a/file"));
+    ASSERT_STATUS(PMIX_SUCCESS, how.append_number<uint32_t>(PMIX_MONITOR_FILE_CHECK_TIME, 3, PMIX_UINT32));
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Process_monitor(what.c_array(), PMIX_MONITOR_FILE_ALERT, how.c_array(), how.size(),
-                                                 &results, &count));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Process_monitor(what.c_array(), PMIX_MONITOR_FILE_ALERT, how.c_array(), how.size(),
+                                                     &results, &count));
     expect_result("watched", 1, results, count);
     results = nullptr;
     server_->answer_status(theirs::Command::monitor, PMIX_ERR_NOT_SUPPORTED);
@@ -171,7 +172,7 @@ TEST_P(OpenPmixAnswers, Log_HasDataTimeAndDirectives) {
     });
     init();
     common::InfoList data;
-    ASSERT_EQ(PMIX_SUCCESS, data.append_string(PMIX_LOG_STDERR, "text"));
+    ASSERT_STATUS(PMIX_SUCCESS, data.append_string(PMIX_LOG_STDERR, "text"));
     const common::InfoList directives = one_flag(PMIX_LOG_ONCE);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Log(data.c_array(), data.size(), directives.c_array(), directives.size()));
 }
@@ -208,7 +209,7 @@ TEST_P(OpenPmixAnswers, Spawn_HasTheNewJobAndItsData) {
     app.maxprocs = 2;
     const common::InfoList infos = one_flag(PMIX_TAG_OUTPUT);
     pmix_nspace_t nspace{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Spawn(infos.c_array(), infos.size(), &app, 1, nspace));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Spawn(infos.c_array(), infos.size(), &app, 1, nspace));
     EXPECT_STREQ("child", nspace);
     EXPECT_EQ(2u, number(proc(PMIX_RANK_WILDCARD, "child"), PMIX_JOB_SIZE));
     EXPECT_EQ(0, gets);
@@ -239,7 +240,7 @@ TEST_P(OpenPmixAnswers, Resolve_OfAnotherJob_IsTheServersToSay) {
     init();
     pmix_proc_t* procs = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers("here", "job", &procs, &count));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Resolve_peers("here", "job", &procs, &count));
     ASSERT_EQ(2u, count);
     EXPECT_EQ(1u, procs[1].rank);
     PMIX_PROC_FREE(procs, count);
@@ -247,12 +248,12 @@ TEST_P(OpenPmixAnswers, Resolve_OfAnotherJob_IsTheServersToSay) {
     procs = nullptr;
     char* nodes = nullptr;
     if (server_->traits.resolves) {
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers("there", "other", &procs, &count));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Resolve_peers("there", "other", &procs, &count));
         ASSERT_EQ(2u, count);
         EXPECT_STREQ("other", procs[0].nspace);
         EXPECT_EQ(4u, procs[0].rank);
         PMIX_PROC_FREE(procs, count);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Resolve_nodes("other", &nodes));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Resolve_nodes("other", &nodes));
         EXPECT_STREQ("there,elsewhere", nodes);
         std::free(nodes);
     } else {
@@ -277,9 +278,9 @@ TEST_P(OpenPmixAnswers, Push_HasTargetsAndBytes_AndTheEndHasNone) {
     const pmix_proc_t target = proc(2);
     char line[] = "a line\n";
     pmix_byte_object_t bytes{line, sizeof line - 1};
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
     const common::InfoList end = one_flag(PMIX_IOF_COMPLETE);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, nullptr, end.c_array(), end.size(), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, nullptr, end.c_array(), end.size(), nullptr, nullptr));
     EXPECT_EQ((std::vector<std::string>{line, ""}), pushed);
     server_->answer_status(theirs::Command::iof_push, PMIX_ERR_NOT_SUPPORTED);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_IOF_push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
@@ -307,18 +308,18 @@ TEST_P(OpenPmixAnswers, Fabric_RegisteredAndUpdated_HasTheServersFacts) {
     init();
     const auto vertices = [](const pmix_fabric_t& fabric) {
         uint32_t n = 0;
-        EXPECT_EQ(PMIX_SUCCESS, common::InfoView(fabric.info, fabric.ninfo).get("vertices", &n));
+        EXPECT_STATUS(PMIX_SUCCESS, common::InfoView(fabric.info, fabric.ninfo).get("vertices", &n));
         return n;
     };
     pmix_fabric_t fabric;
     PMIX_FABRIC_CONSTRUCT(&fabric);
     const common::InfoList directives = one_flag("directive");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives.c_array(), directives.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives.c_array(), directives.size()));
     EXPECT_EQ(7u, fabric.index);
     EXPECT_EQ(10u, vertices(fabric));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
     EXPECT_EQ(11u, vertices(fabric));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
     server_->answer_status(theirs::Command::fabric_register, PMIX_ERR_NOT_SUPPORTED);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, nullptr, 0));
 }

@@ -14,6 +14,7 @@
 #include "common/codec/pack.h"
 #include "openpmix/hello.h"
 #include "support/recording_handler.h"
+#include "support/status.h"
 
 namespace pmix::client::openpmix_channel_test {
 namespace {
@@ -47,8 +48,8 @@ struct OpenPmixChannelTest : ::testing::Test, test::ManualLoop {
         const std::vector<char> content(kValue, 'x');
         const pmix_byte_object_t object{const_cast<char*>(content.data()), content.size()};
         common::ByteWriter value;
-        EXPECT_EQ(PMIX_SUCCESS,
-                  common::encode_value(value, common::Value::load(&object, PMIX_BYTE_OBJECT).value().get()));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      common::encode_value(value, common::Value::load(&object, PMIX_BYTE_OBJECT).value().get()));
         const std::string key = "k" + std::to_string(taken);
         common::CommitRequest request;
         request.entries.push_back({PMIX_REMOTE, key, value.view()});
@@ -108,7 +109,7 @@ TEST_F(OpenPmixChannelTest, Send_ServerDoesNotRead_IsRefusedAtTheBoundAndSentLat
     ASSERT_EQ(taken, keys.size());
     for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ("k" + std::to_string(i), keys[i]);
     turn_until([&] { return channel->wait_for_room(Deadline::in_ms(0)) == PMIX_SUCCESS; });
-    EXPECT_EQ(PMIX_SUCCESS, commit());
+    EXPECT_STATUS(PMIX_SUCCESS, commit());
 }
 
 // A thread's task may take what another thread has added, so that the other's finds nothing.
@@ -143,7 +144,7 @@ TEST_F(OpenPmixChannelTest, Send_FromManyThreads_EachFrameOnceAndInItsThreadsOrd
 }
 
 TEST_F(OpenPmixChannelTest, Wait_ServerDoesNotRead_EndsWithTheDeadline) {
-    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(Deadline::never()));
+    EXPECT_STATUS(PMIX_SUCCESS, channel->wait_for_room(Deadline::never()));
     fill();
     EXPECT_EQ(PMIX_ERR_TIMEOUT, channel->wait_for_room(Deadline::in_ms(20)));
     // A request waits too, and nothing of it is sent afterwards.
@@ -161,7 +162,7 @@ TEST_F(OpenPmixChannelTest, Wait_ServerReadsAgain_Returns) {
     fill();
     runs_loop = false;
     std::thread reader([&] { EXPECT_EQ(taken, read(taken).size()); });
-    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
+    EXPECT_STATUS(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
     std::atomic<bool> over{false};
     std::thread watcher([&] {
         reader.join();
@@ -177,7 +178,7 @@ TEST_F(OpenPmixChannelTest, Wait_ConnectionEnds_Returns) {
         ::usleep(20'000);
         peer.reset();
     });
-    EXPECT_EQ(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
+    EXPECT_STATUS(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
     killer.join();
     EXPECT_EQ(PMIX_ERR_UNREACH, commit());
     EXPECT_EQ(1u, handler.closed.size());
@@ -193,7 +194,7 @@ TEST_F(OpenPmixChannelTest, Message_ThatIsNotAnswered_IsAcknowledgedAtOnce) {
         ASSERT_EQ(static_cast<ssize_t>(sizeof event), ::send(peer.get(), event, sizeof event, MSG_NOSIGNAL));
         run();
         EXPECT_TRUE(test::is_acknowledged(peer.get())) << i;
-        ASSERT_EQ(PMIX_SUCCESS, commit());
+        ASSERT_STATUS(PMIX_SUCCESS, commit());
         read(1);
     }
 }
@@ -204,7 +205,7 @@ TEST_F(OpenPmixChannelTest, Wait_OnTheLoop_ReturnsAtOnce) {
     pmix_status_t status = PMIX_ERROR;
     loop->post([&] { status = channel->wait_for_room(Deadline::never()); });
     turn_until([&] { return status != PMIX_ERROR; });
-    EXPECT_EQ(PMIX_SUCCESS, status);
+    EXPECT_STATUS(PMIX_SUCCESS, status);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, commit());
 }
 

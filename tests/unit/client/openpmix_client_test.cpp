@@ -20,6 +20,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/openpmix_server.h"
+#include "support/status.h"
 #include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test::openpmix_client_test {
@@ -45,7 +46,7 @@ TEST(OpenPmixJobBlob, Place_RankFarAboveTheOthers_SizesNothing) {
     one.rank.value = 16'000'000;
     one.values.pairs.push_back({PMIX_HOSTNAME, OpenPmixServer::text("here")});
     std::vector<uint8_t> bytes;
-    ASSERT_EQ(PMIX_SUCCESS, theirs::encode(one, traits, &bytes));
+    ASSERT_STATUS(PMIX_SUCCESS, theirs::encode(one, traits, &bytes));
     theirs::KeyValues values;
     values.pairs.push_back({PMIX_PROC_BLOB, OpenPmixServer::bytes(bytes)});
     auto blob = client::JobBlob::read(values, traits);
@@ -83,7 +84,7 @@ TEST_P(OpenPmixClient, Init_KnowsTheJob) {
     EXPECT_EQ("server", text(proc(PMIX_RANK_WILDCARD), PMIX_SERVER_NSPACE));
     EXPECT_EQ(asked, server_->requests) << "all of it is in the segment";
     char* nodes = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_nodes("job", &nodes));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Resolve_nodes("job", &nodes));
     EXPECT_STREQ("here,there", nodes);
     std::free(nodes);
 }
@@ -115,9 +116,9 @@ TEST_P(OpenPmixClient, CallsThatWait_RunTheLoopThemselves) {
     EXPECT_EQ(from_start, threads());
     Value value = Value::u32(7);
     for (int round = 0; round < 3; ++round) {
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
         EXPECT_EQ(11u, number(proc(1), "their.key"));
     }
     EXPECT_EQ(from_start, threads());
@@ -127,7 +128,7 @@ TEST_P(OpenPmixClient, CallsThatWait_RunTheLoopThemselves) {
                            pmix_event_notification_cbfunc_fn_t, void*) {};
     EXPECT_LE(0, PMIx_Register_event_handler(&code, 1, nullptr, 0, ignore, nullptr, nullptr));
     EXPECT_EQ(others + 1, threads());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
 TEST_P(OpenPmixClient, CallsThatWait_OfTwoThreads_BothEnd) {
@@ -146,8 +147,8 @@ TEST_P(OpenPmixClient, CallsThatWait_OfTwoThreads_BothEnd) {
     pmix_info_t info;
     const bool yes = true;
     PMIX_INFO_LOAD(&info, "published", &yes, PMIX_BOOL);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Publish(&info, 1));
-    EXPECT_EQ(PMIX_SUCCESS, first.get());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Publish(&info, 1));
+    EXPECT_STATUS(PMIX_SUCCESS, first.get());
 }
 
 TEST_P(OpenPmixClient, Commit_HasEveryValueInItsSections) {
@@ -163,11 +164,11 @@ TEST_P(OpenPmixClient, Commit_HasEveryValueInItsSections) {
     });
     init();
     Value value = Value::u32(7);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "for.all", value.c_ptr()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "for.here", value.c_ptr()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_REMOTE, "for.there", value.c_ptr()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "for.all", value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "for.here", value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_REMOTE, "for.there", value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     ASSERT_EQ((std::vector<pmix_scope_t>{PMIX_LOCAL, PMIX_REMOTE}), scopes);
     ASSERT_EQ(2u, sections[0].values.pairs.size());
     EXPECT_EQ("for.all", sections[0].values.pairs[0].key);
@@ -181,8 +182,8 @@ TEST_P(OpenPmixClient, Commit_Refused_IsToldByTheNextCall) {
     server_->answer_status(theirs::Command::commit, PMIX_ERR_OUT_OF_RESOURCE);
     init();
     Value value = Value::u32(7);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
@@ -240,7 +241,7 @@ TEST_P(OpenPmixClient, Get_ReservedKey_IsAskedForAtOnceAsByTheReleasesOwnClient)
     std::promise<bool> reserved, other;
     const auto immediate = [this](common::Bytes payload) {
         theirs::GetRequest request;
-        EXPECT_EQ(PMIX_SUCCESS, theirs::decode(payload, server_->traits, &request));
+        EXPECT_STATUS(PMIX_SUCCESS, theirs::decode(payload, server_->traits, &request));
         const auto& infos = request.infos.infos;
         return common::InfoView(infos.data(), infos.size()).flag(PMIX_IMMEDIATE);
     };
@@ -284,7 +285,7 @@ TEST_P(OpenPmixClient, Get_AnswerOfAnotherJob_IsNotBelieved) {
 TEST_P(OpenPmixClient, Request_OfWhatTheServerLacks_IsNotSupported) {
     init();
     pmix_value_t value = Value::u32(1).take();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
     EXPECT_EQ(server_->traits.deletes_keys ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
               PMIx_Put(PMIX_DEL_GLOBAL, "key", nullptr))
         << "releases before 7.0 know no deletions";
@@ -336,7 +337,7 @@ TEST_P(OpenPmixClient, Events_OneRegistrationOfACodeForAllHandlers) {
         event.code.value = -3000;
         event.source.id = {"job", 1};
         common::InfoList infos;
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_flag("pmix.srvr.internal.notify", true));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_flag("pmix.srvr.internal.notify", true));
         event.infos.infos = std::move(infos);
         server_->send(theirs::kEventTag, event);
     });
@@ -356,11 +357,11 @@ TEST_P(OpenPmixClient, Events_OneRegistrationOfACodeForAllHandlers) {
     const pmix_status_t second = PMIx_Register_event_handler(&code, 1, nullptr, 0, &on_event, nullptr, nullptr);
     ASSERT_GE(second, 0);
     EXPECT_EQ(1, registered);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(first), nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(first), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(0, taken_back) << "there is another handler";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(second), nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(second), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(1, taken_back);
 }
 
@@ -381,7 +382,7 @@ TEST_P(OpenPmixClient, Lookup_FindsWhatThereIs) {
     pmix_pdata_t wanted;
     PMIX_PDATA_CONSTRUCT(&wanted);
     PMIX_LOAD_KEY(wanted.key, "port");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Lookup(&wanted, 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Lookup(&wanted, 1, nullptr, 0));
     EXPECT_EQ(2u, wanted.proc.rank);
     EXPECT_EQ(4711u, wanted.value.data.uint32);
 }
@@ -422,19 +423,19 @@ TEST_P(OpenPmixClient, Group_AnswerOfEachRelease_HasTheMembers) {
     pmix_info_t* results = nullptr;
     size_t nresults = 0;
     common::InfoList infos;
-    ASSERT_EQ(PMIX_SUCCESS, infos.append(PMIX_GROUP_INFO, OpenPmixServer::infos({{"shared", Value::u32(5)}})));
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_Group_construct("group", members, 2, infos.c_array(), infos.size(), &results, &nresults));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append(PMIX_GROUP_INFO, OpenPmixServer::infos({{"shared", Value::u32(5)}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Group_construct("group", members, 2, infos.c_array(), infos.size(), &results, &nresults));
     const common::InfoView view(results, nresults);
     ASSERT_NE(0u, nresults);
     EXPECT_STREQ(PMIX_GROUP_CONTEXT_ID, results[0].key) << "programs read it without looking";
     EXPECT_EQ(server_->traits.group_reply == theirs::GroupReplyForm::optional_id, view.has(PMIX_GROUP_INFO_ARRAY));
     size_t context = 0;
-    EXPECT_EQ(PMIX_SUCCESS, view.get(PMIX_GROUP_CONTEXT_ID, &context));
+    EXPECT_STATUS(PMIX_SUCCESS, view.get(PMIX_GROUP_CONTEXT_ID, &context));
     EXPECT_EQ(77u, context);
     EXPECT_TRUE(view.has(PMIX_GROUP_MEMBERSHIP));
     PMIX_INFO_FREE(results, nresults);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
 }
 
 // ---- servers that fail, and servers that lie ----
@@ -464,7 +465,7 @@ TEST_P(OpenPmixClient, Answer_ThatIsNone_IsAStatus) {
     }
     // What nobody has asked for.
     for (const uint32_t tag : {0u, 1u, 2u, 3u, 77u, 4711u, 0x80000000u}) server_->send_bytes(tag, {1, 2, 3});
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
 TEST_P(OpenPmixClient, Answer_TooLarge_EndsTheConnection) {
@@ -546,8 +547,8 @@ TEST_P(OpenPmixInit, JobOfNothingButItsName_IsEnough) {
     theirs::JobData data;
     data.nspace = theirs::Text("job");
     answer_job(server_->encoded(data));
-    EXPECT_EQ(PMIX_SUCCESS, try_init());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, try_init());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
 // Their data modules share one place for a namespace.
@@ -570,7 +571,7 @@ TEST_P(OpenPmixInit, JobInSharedMemoryOfTheirs_IsAskedForAsData) {
         reply.objects.objects.push_back(bytes);
         server_->send(tag, reply);
     });
-    EXPECT_EQ(PMIX_SUCCESS, try_init());
+    EXPECT_STATUS(PMIX_SUCCESS, try_init());
     EXPECT_EQ(2u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE));
     EXPECT_EQ(1u, number(proc(1), PMIX_LOCAL_RANK));
 }

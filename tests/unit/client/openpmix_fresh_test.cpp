@@ -19,6 +19,7 @@
 #include "openpmix/read_ahead.h"
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_fresh_test {
 namespace {
@@ -82,10 +83,10 @@ class OpenPmixFresh : public OpenPmixProcess {
     static void put() {
         pmix_value_t value{};
         value.type = PMIX_UINT32;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", &value));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Commit());
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", &value));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Commit());
     }
-    static void fence() { ASSERT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)); }
+    static void fence() { ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)); }
     // Until the server has answered so many Gets.
     void await_asked(size_t count) {
         eventually([&] {
@@ -208,7 +209,7 @@ TEST_P(OpenPmixFresh, Get_WithACallback_AfterAFence_HasWhatWasPutSince) {
         *static_cast<std::atomic<uint32_t>*>(cbdata) = status == PMIX_SUCCESS ? value->data.uint32 : 1;
     };
     const pmix_proc_t peer = proc(7);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get_nb(&peer, "key", nullptr, 0, callback, &found));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_nb(&peer, "key", nullptr, 0, callback, &found));
     eventually([&] { return found != 0; });
     EXPECT_EQ(1007u, found);
 }
@@ -247,7 +248,7 @@ TEST_P(OpenPmixFresh, Get_Optional_AsksNobody) {
     pmix_info_t optional;
     PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, nullptr, PMIX_BOOL);
     Value value;
-    EXPECT_EQ(PMIX_SUCCESS, get(proc(7), "key", &value, &optional, 1));
+    EXPECT_STATUS(PMIX_SUCCESS, get(proc(7), "key", &value, &optional, 1));
     EXPECT_EQ(7u, value.get().data.uint32);
     EXPECT_EQ(1u, take_asked().size());
 }
@@ -286,7 +287,7 @@ TEST_P(OpenPmixFresh, Gets_WithImmediate_AreAskedForAhead) {
     PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, nullptr, PMIX_BOOL);
     for (pmix_rank_t rank = 1; rank < kProcs; ++rank) {
         Value value;
-        EXPECT_EQ(PMIX_SUCCESS, get(proc(rank), "key", &value, &at_once, 1));
+        EXPECT_STATUS(PMIX_SUCCESS, get(proc(rank), "key", &value, &at_once, 1));
     }
     size_t by_key = 0;
     for (const Asked& asked : take_asked()) by_key += !asked.key.empty();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_get_attributes_test {
 namespace {
@@ -35,7 +36,7 @@ class OpenPmixGetAttributes : public OpenPmixProcess {
     }
     static InfoList flag(const char* key) {
         InfoList infos;
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_flag(key, true));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_flag(key, true));
         return infos;
     }
 
@@ -55,7 +56,8 @@ TEST_P(OpenPmixGetAttributes, Optional_NothingIsAsked) {
     Value value;
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(1), "key", flag(PMIX_OPTIONAL), &value));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(1), PMIX_PROC_PID, flag(PMIX_OPTIONAL), &value));
-    EXPECT_EQ(PMIX_SUCCESS, get_with(proc(1), PMIX_LOCAL_RANK, flag(PMIX_OPTIONAL), &value)) << "what is here is found";
+    EXPECT_STATUS(PMIX_SUCCESS, get_with(proc(1), PMIX_LOCAL_RANK, flag(PMIX_OPTIONAL), &value))
+        << "what is here is found";
     EXPECT_EQ(0, asked_);
 }
 
@@ -81,7 +83,7 @@ TEST_P(OpenPmixGetAttributes, Timeout_IsTheServersAndTheCallersOwn) {
     });
     init();
     InfoList limit;
-    EXPECT_EQ(PMIX_SUCCESS, limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT));
+    EXPECT_STATUS(PMIX_SUCCESS, limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT));
     Value value;
     EXPECT_EQ(PMIX_ERR_TIMEOUT, get_with(proc(1), "key", limit, &value));
     EXPECT_EQ(1, asked_);
@@ -96,17 +98,17 @@ TEST_P(OpenPmixGetAttributes, Levels_AreThoseThatAreNamed) {
     const auto number_of = [&](const char* key, const InfoList& infos) {
         Value value;
         uint64_t n = UINT64_MAX;
-        EXPECT_EQ(PMIX_SUCCESS, get_with(all, key, infos, &value)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, get_with(all, key, infos, &value)) << key;
         (void)common::read_number(value.get(), &n);
         return n;
     };
     InfoList node = flag(PMIX_NODE_INFO);
-    EXPECT_EQ(PMIX_SUCCESS, node.append_string(PMIX_HOSTNAME, "there"));
+    EXPECT_STATUS(PMIX_SUCCESS, node.append_string(PMIX_HOSTNAME, "there"));
     EXPECT_EQ(7u, number_of(PMIX_NODEID, node));
     InfoList by_number = flag(PMIX_NODE_INFO);
-    EXPECT_EQ(PMIX_SUCCESS, by_number.append_number<uint32_t>(PMIX_NODEID, 4, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, by_number.append_number<uint32_t>(PMIX_NODEID, 4, PMIX_UINT32));
     Value peers;
-    ASSERT_EQ(PMIX_SUCCESS, get_with(all, PMIX_LOCAL_PEERS, by_number, &peers));
+    ASSERT_STATUS(PMIX_SUCCESS, get_with(all, PMIX_LOCAL_PEERS, by_number, &peers));
     EXPECT_STREQ("0,1", peers.get().data.string);
     EXPECT_EQ(8u, number_of(PMIX_UNIV_SIZE, flag(PMIX_SESSION_INFO)));
     EXPECT_EQ(3u, number_of(PMIX_JOB_SIZE, flag(PMIX_JOB_INFO)));
@@ -119,14 +121,14 @@ TEST_P(OpenPmixGetAttributes, Values_AreHandedOutWhereTheCallerWantsThem) {
     const pmix_proc_t peer = proc(1);
     const InfoList pointer = flag(PMIX_GET_POINTER_VALUES);
     pmix_value_t *first = nullptr, *second = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&peer, "key", pointer.c_array(), pointer.size(), &first));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&peer, "key", pointer.c_array(), pointer.size(), &second));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&peer, "key", pointer.c_array(), pointer.size(), &first));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&peer, "key", pointer.c_array(), pointer.size(), &second));
     EXPECT_EQ(4711u, first->data.uint32);
     EXPECT_EQ(4711u, second->data.uint32);
     pmix_value_t own{};
     pmix_value_t* there = &own;
     const InfoList in_place = flag(PMIX_GET_STATIC_VALUES);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&peer, "key", in_place.c_array(), in_place.size(), &there));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&peer, "key", in_place.c_array(), in_place.size(), &there));
     EXPECT_EQ(&own, there);
     EXPECT_EQ(PMIX_UINT32, own.type);
     EXPECT_EQ(4711u, own.data.uint32);
@@ -138,7 +140,7 @@ TEST_P(OpenPmixGetAttributes, BadInput_IsNotSent) {
     init();
     Value value;
     InfoList wrong;
-    EXPECT_EQ(PMIX_SUCCESS, wrong.append_string(PMIX_TIMEOUT, "a second"));
+    EXPECT_STATUS(PMIX_SUCCESS, wrong.append_string(PMIX_TIMEOUT, "a second"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, get_with(proc(1), "key", wrong, &value));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, get_with(proc(1), std::string(PMIX_MAX_KEYLEN + 1, 'k').c_str(), {}, &value));
     const pmix_proc_t peer = proc(1);

@@ -13,6 +13,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_groups_test {
 namespace {
@@ -44,7 +45,7 @@ TEST_P(OpenPmixGroupCalls, Group_ConstructionGivenUp_CanBeEnded) {
     pmix_info_t* results = nullptr;
     size_t nresults = 0;
     EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Group_construct("group", members, 2, &limit, 1, &results, &nresults));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(1, destructs);
 }
 
@@ -104,8 +105,8 @@ class OpenPmixGroups : public OpenPmixProcess {
             EXPECT_EQ((common::ProcList{{"job", 1}, {"job", 2}}), targets);
             const pmix_proc_t* who = nullptr;
             std::string_view name;
-            EXPECT_EQ(PMIX_SUCCESS, infos.get(PMIX_EVENT_AFFECTED_PROC, &who));
-            EXPECT_EQ(PMIX_SUCCESS, infos.get(PMIX_GROUP_ID, &name));
+            EXPECT_STATUS(PMIX_SUCCESS, infos.get(PMIX_EVENT_AFFECTED_PROC, &who));
+            EXPECT_STATUS(PMIX_SUCCESS, infos.get(PMIX_GROUP_ID, &name));
             EXPECT_EQ(common::ProcId("job", 0), common::ProcId(*who));
             EXPECT_EQ("group", name);
             EXPECT_TRUE(infos.flag("site.mark"));
@@ -120,8 +121,8 @@ class OpenPmixGroups : public OpenPmixProcess {
         for (const common::ProcId& member : members_) procs.push_back(member.to_c());
         pmix_info_t* results = nullptr;
         size_t nresults = 0;
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_Group_construct("group", procs.data(), procs.size(), nullptr, 0, &results, &nresults));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      PMIx_Group_construct("group", procs.data(), procs.size(), nullptr, 0, &results, &nresults));
         common::ProcList members;
         if (const pmix_info_t* said = common::InfoView(results, nresults).find(PMIX_GROUP_MEMBERSHIP))
             common::read_proc_array(said->value, members);
@@ -131,8 +132,8 @@ class OpenPmixGroups : public OpenPmixProcess {
     void send_left(uint32_t rank) {
         common::InfoList infos;
         const pmix_proc_t who = proc(rank);
-        EXPECT_EQ(PMIX_SUCCESS, infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC));
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append(PMIX_EVENT_AFFECTED_PROC, &who, PMIX_PROC));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
         theirs::EventMessage event;
         event.code.value = PMIX_GROUP_LEFT;
         event.source.id = {"job", rank};
@@ -160,7 +161,7 @@ TEST_P(OpenPmixGroups, Leave_IsToldToTheMembers) {
     answer_ = PMIX_ERR_OUT_OF_RESOURCE;
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, leave());
     answer_ = PMIX_SUCCESS;
-    EXPECT_EQ(PMIX_SUCCESS, leave()) << "it was a member still";
+    EXPECT_STATUS(PMIX_SUCCESS, leave()) << "it was a member still";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
     EXPECT_EQ(2, left_);
 }
@@ -169,7 +170,7 @@ TEST_P(OpenPmixGroups, Leave_OfTheLastMember_IsToldToNobody) {
     members_ = {{"job", 0}};
     init();
     construct();
-    EXPECT_EQ(PMIX_SUCCESS, leave());
+    EXPECT_STATUS(PMIX_SUCCESS, leave());
     EXPECT_EQ(0, left_);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
 }
@@ -185,9 +186,9 @@ TEST_P(OpenPmixGroups, Leave_OfAnother_EndsWithoutIt) {
     g_left = 0;
     pmix_status_t code = PMIX_GROUP_LEFT;
     ASSERT_GE(PMIx_Register_event_handler(&code, 1, nullptr, 0, &on_left, nullptr, nullptr), 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     while (g_left == 0) ::usleep(1000);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 2}}), ended_);
 }
 
@@ -208,16 +209,16 @@ TEST_P(OpenPmixGroups, Leave_OfAnother_IsHeardByTheLibrary) {
     members_ = {{"job", 1}, {"job", 2}, {"job", 0}};
     init();
     construct();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     pmix_proc_t some[2];
     PMIX_LOAD_PROCID(&some[0], "group", 1);
     PMIX_LOAD_PROCID(&some[1], "group", PMIX_RANK_WILDCARD);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[0], 1, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&some[0], 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
     ASSERT_EQ(3u, fences.size());
     EXPECT_EQ((common::ProcList{{"job", 2}}), fences[1]);
     EXPECT_EQ((common::ProcList{{"job", 2}, {"job", 0}}), fences[2]);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ((common::ProcList{{"job", 2}, {"job", 0}}), ended_);
 }
 
@@ -236,19 +237,19 @@ TEST_P(OpenPmixGroups, Construct_OfAWholeJob_HasItsRanks) {
     pmix_proc_t some[2];
     PMIX_LOAD_PROCID(&some[0], "group", 1);
     PMIX_LOAD_PROCID(&some[1], "group", PMIX_RANK_WILDCARD);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[0], 1, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&some[0], 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
     pmix_value_t* value = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&some[0], PMIX_LOCAL_RANK, nullptr, 0, &value)) << "a member by its rank";
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&some[0], PMIX_LOCAL_RANK, nullptr, 0, &value)) << "a member by its rank";
     EXPECT_EQ(0u, value->data.uint16);
     PMIX_VALUE_RELEASE(value);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_);
 
     construct();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&some[1], 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 2}}), ended_);
     ASSERT_EQ(4u, fences.size());
     EXPECT_EQ((common::ProcList{{"job", 0}}), fences[0]);
@@ -256,7 +257,7 @@ TEST_P(OpenPmixGroups, Construct_OfAWholeJob_HasItsRanks) {
     EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 2}}), fences[3]);
 
     construct();
-    EXPECT_EQ(PMIX_SUCCESS, leave()) << "is told to the others, and not to itself";
+    EXPECT_STATUS(PMIX_SUCCESS, leave()) << "is told to the others, and not to itself";
     EXPECT_EQ(1, left_);
 }
 
@@ -281,7 +282,7 @@ TEST_P(OpenPmixGroups, Construct_OfOtherJobs_AsksForTheirSizes) {
     EXPECT_EQ((common::ProcList{{"job", 0}, {"other", 0}, {"other", 1}, {"ended", PMIX_RANK_WILDCARD}}), constructed());
     std::sort(asked.begin(), asked.end());
     EXPECT_EQ((std::vector<std::string>{"ended", "other"}), asked);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_) << "as the other members name them";
 }
 
@@ -297,11 +298,11 @@ TEST_P(OpenPmixGroups, Fence_OfAGroup_NamesItsMembers) {
     construct();
     pmix_proc_t group;
     PMIX_LOAD_PROCID(&group, "group", PMIX_RANK_WILDCARD);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(&group, 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&group, 1, nullptr, 0));
     pmix_proc_t two[2];
     PMIX_LOAD_PROCID(&two[0], "job", 1);
     PMIX_LOAD_PROCID(&two[1], "group", 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(two, 2, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(two, 2, nullptr, 0));
     EXPECT_EQ((std::vector<common::ProcList>{{{"job", 2}, {"job", 0}}, {{"job", 1}, {"job", 2}}}), fences);
 }
 

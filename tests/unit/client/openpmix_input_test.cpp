@@ -16,6 +16,7 @@
 
 #include "common/values/info_view.h"
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_input_test {
 namespace {
@@ -45,10 +46,10 @@ class OpenPmixInput : public OpenPmixProcess {
         flow_.source.id = std::move(source);
         flow_.channel.value = channel;
         flow_.stop.value = stop;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     }
     static void on_pushed(pmix_status_t status, void* cbdata) {
-        EXPECT_EQ(PMIX_SUCCESS, status);
+        EXPECT_STATUS(PMIX_SUCCESS, status);
         ++*static_cast<std::atomic<int>*>(cbdata);
     }
     pmix_status_t push(std::string text) {
@@ -77,16 +78,16 @@ INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixInput, ::testing::Values(std::make_pa
 // Nothing is lost, and nothing overtakes.
 TEST_P(OpenPmixInput, Pushes_WhileStopped_WaitForTheServer) {
     init();
-    ASSERT_EQ(PMIX_SUCCESS, push("a"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("a"));
     EXPECT_TRUE(until([&] { return pushed_ == 1; }));
     tell(true);
-    ASSERT_EQ(PMIX_SUCCESS, push("b"));
-    ASSERT_EQ(PMIX_SUCCESS, push("c"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("b"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("c"));
     tell(true);  // again
     EXPECT_EQ("a", taken());
     EXPECT_EQ(1, pushed_);
     tell(false);
-    ASSERT_EQ(PMIX_SUCCESS, push("d"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("d"));
     EXPECT_TRUE(until([&] { return pushed_ == 4; }));
     EXPECT_EQ("abcd", taken());
 }
@@ -96,13 +97,13 @@ TEST_P(OpenPmixInput, Flow_OfOthers_IsNotThisProcesss) {
     tell(true, {"job", 1});
     tell(true, {"other", PMIX_RANK_WILDCARD});
     tell(true, {"job", 0}, PMIX_FWD_STDOUT_CHANNEL);
-    ASSERT_EQ(PMIX_SUCCESS, push("a"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("a"));
     EXPECT_TRUE(until([&] { return pushed_ == 1; }));
     for (const common::ProcId& all :
          {common::ProcId("", PMIX_RANK_WILDCARD), common::ProcId("job", PMIX_RANK_WILDCARD)}) {
         const std::string before = taken();
         tell(true, all);
-        ASSERT_EQ(PMIX_SUCCESS, push("b"));
+        ASSERT_STATUS(PMIX_SUCCESS, push("b"));
         tell(false, {"job", 1});
         EXPECT_EQ(before, taken());
         tell(false, all);
@@ -114,9 +115,9 @@ TEST_P(OpenPmixInput, Flow_OfOthers_IsNotThisProcesss) {
 TEST_P(OpenPmixInput, Push_AnsweredWithXoff_IsTheLastForNow) {
     init();
     answer_ = PMIX_ERR_IOF_XOFF;
-    ASSERT_EQ(PMIX_SUCCESS, push("a"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("a"));
     EXPECT_TRUE(until([&] { return pushed_ == 1; }));
-    ASSERT_EQ(PMIX_SUCCESS, push("b"));
+    ASSERT_STATUS(PMIX_SUCCESS, push("b"));
     tell(false, {"job", 1});
     EXPECT_EQ("a", taken());
     tell(false);
@@ -136,7 +137,7 @@ TEST_P(OpenPmixInput, Pushes_WhileStopped_HaveABound) {
     const pmix_proc_t target = proc(2);
     pmix_byte_object_t bytes{const_cast<char*>(much.data()), much.size()};
     for (int i = 0; i < 17; ++i)
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &bytes, nullptr, 0, on_end, &refused));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &bytes, nullptr, 0, on_end, &refused));
     EXPECT_TRUE(until([&] { return refused == 1; }));
     EXPECT_EQ("", taken());
 }
@@ -151,7 +152,7 @@ TEST_P(OpenPmixInput, OwnStdin_WhileStopped_IsNotRead) {
     common::InfoList own;
     own.append_flag(PMIX_IOF_PUSH_STDIN, true);
     const pmix_proc_t target = proc(2);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
     ASSERT_EQ(1, ::write(ends[1], "a", 1));
     EXPECT_TRUE(until([&] { return taken() == "a"; }));
     tell(true);

@@ -18,6 +18,7 @@
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
 #include "support/openpmix_process.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_invitations_test {
 namespace {
@@ -42,7 +43,7 @@ struct Ended {
         const InfoView results(infos, ninfos);
         if (const pmix_info_t* said = results.find(PMIX_GROUP_MEMBERSHIP))
             common::read_proc_array(said->value, self->members);
-        EXPECT_EQ(PMIX_SUCCESS, results.get(PMIX_GROUP_CONTEXT_ID, &self->context));
+        EXPECT_STATUS(PMIX_SUCCESS, results.get(PMIX_GROUP_CONTEXT_ID, &self->context));
         self->status = status;
         self->done = true;
         self->changed.notify_all();
@@ -212,7 +213,7 @@ TEST_P(OpenPmixInvitations, Invite_GroupForms_IsAGroupOfItsMembers) {
     infos.append_flag(PMIX_GROUP_OPTIONAL, true);
     infos.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, true);
     infos.append_number<int>(PMIX_TIMEOUT, 50, PMIX_INT);
-    EXPECT_EQ(PMIX_SUCCESS, invite(infos));
+    EXPECT_STATUS(PMIX_SUCCESS, invite(infos));
     EXPECT_EQ((common::ProcList{{"job", PMIX_RANK_WILDCARD}}), invited_) << "the server finds the processes";
     EXPECT_EQ(50u, timeout_);
     EXPECT_TRUE(optional_);
@@ -221,9 +222,9 @@ TEST_P(OpenPmixInvitations, Invite_GroupForms_IsAGroupOfItsMembers) {
     Value context;
     pmix_proc_t group;
     PMIX_LOAD_PROCID(&group, "group", PMIX_RANK_WILDCARD);
-    EXPECT_EQ(PMIX_SUCCESS, get(group, PMIX_GROUP_CONTEXT_ID, &context));
+    EXPECT_STATUS(PMIX_SUCCESS, get(group, PMIX_GROUP_CONTEXT_ID, &context));
     EXPECT_EQ(77u, context.get().data.size);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_);
 }
 
@@ -232,9 +233,9 @@ TEST_P(OpenPmixInvitations, Invite_OfAWholeJob_HasItsRanks) {
     members_ = {{"job", PMIX_RANK_WILDCARD}};
     after_ = [this] { tell_formed(0); };
     init();
-    ASSERT_EQ(PMIX_SUCCESS, invite());
+    ASSERT_STATUS(PMIX_SUCCESS, invite());
     EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), results_);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_);
 }
 
@@ -242,7 +243,7 @@ TEST_P(OpenPmixInvitations, Invite_Plain_AsksForNothingElse) {
     before_ = [this] { tell_formed(0); };
     optional_ = assigns_ = true;
     init();
-    EXPECT_EQ(PMIX_SUCCESS, invite()) << "told before it was answered";
+    EXPECT_STATUS(PMIX_SUCCESS, invite()) << "told before it was answered";
     EXPECT_EQ(0u, timeout_);
     EXPECT_FALSE(optional_);
     EXPECT_FALSE(assigns_);
@@ -257,7 +258,7 @@ TEST_P(OpenPmixInvitations, Invite_HandlersOfWhatWasBefore_AreCalledBefore) {
     init();
     pmix_status_t code = PMIX_GROUP_INVITE_FAILED;
     ASSERT_GE(PMIx_Register_event_handler(&code, 1, nullptr, 0, &on_event, nullptr, nullptr), 0);
-    EXPECT_EQ(PMIX_SUCCESS, invite());
+    EXPECT_STATUS(PMIX_SUCCESS, invite());
     const std::lock_guard lock(g_mutex);
     EXPECT_EQ(std::vector<pmix_status_t>{PMIX_GROUP_INVITE_FAILED}, g_heard);
 }
@@ -287,22 +288,22 @@ TEST_P(OpenPmixInvitations, Invite_EventsRefused_IsNotAsked) {
 TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
     init();
     Ended ended;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
     await_request();
     at_the_fence([this] {
         tell_formed(1, "other");
         tell_formed(2);
         tell_end_of(2);
     });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
     EXPECT_EQ(PMIX_GROUP_INVITE_ACCEPTED, answer_);
     EXPECT_EQ(common::ProcId("job", 1), leader_);
     at_the_fence({});
-    EXPECT_EQ(PMIX_SUCCESS, fence());  // the callback would be called before its answer
+    EXPECT_STATUS(PMIX_SUCCESS, fence());  // the callback would be called before its answer
     EXPECT_FALSE(ended.is_done()) << "groups of others";
     at_the_fence([this] { tell_formed(1); });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_SUCCESS, ended.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, ended.wait());
     EXPECT_EQ(members_, ended.members);
     EXPECT_EQ(77u, ended.context);
 }
@@ -310,19 +311,19 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
 TEST_P(OpenPmixInvitations, Join_GroupOfTheNameByAnother_WaitsOn) {
     init();
     Ended first, second;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, first));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, first));
     await_request();
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(2, second));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(2, second));
     await_request();
     at_the_fence([this] { tell_formed(1); });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_SUCCESS, first.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, first.wait());
     at_the_fence({});
-    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
     EXPECT_FALSE(second.is_done());
     at_the_fence([this] { tell_formed(2); });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_SUCCESS, second.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, second.wait());
 }
 
 // Any process may raise the events of groups, and name any process in them.
@@ -330,7 +331,7 @@ TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
     server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
     init();
     Ended ended;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
     await_request();
     at_the_fence([this] {
         tell_formed(1);
@@ -353,12 +354,12 @@ TEST_P(OpenPmixInvitations, Events_ThatLie_ChangeNothing) {
             });
         }
     });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_SUCCESS, ended.wait());
-    EXPECT_EQ(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, ended.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
     Value value;
     EXPECT_NE(PMIX_SUCCESS, get(proc(2), "forged", &value));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_);
 }
 
@@ -370,12 +371,12 @@ TEST_P(OpenPmixInvitations, Join_LeaderEnds_IsTold) {
     ASSERT_GE(PMIx_Register_event_handler(&code, 1, nullptr, 0, &on_event, nullptr, nullptr), 0);
     after_ = [this] { tell_end_of(1); };
     Ended ended;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
     EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, ended.wait());
     EXPECT_TRUE(heard(PMIX_GROUP_LEADER_FAILED));
     // Its handlers have all been called when one of a later event is.
     constexpr pmix_status_t kLater = PMIX_EXTERNAL_ERR_BASE - 1;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Notify_event(kLater, &self_, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(kLater, &self_, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(heard(kLater, g_heard_by_default));
     const std::lock_guard lock(g_mutex);
     EXPECT_EQ(0, std::count(g_heard_by_default.begin(), g_heard_by_default.end(), code));
@@ -386,12 +387,12 @@ TEST_P(OpenPmixInvitations, Join_Limit_Ends) {
     InfoList infos;
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     Ended ended;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended, infos));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended, infos));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.wait());
     // The group forms with this process all the same, which takes part in its end.
     at_the_fence([this] { tell_formed(1); });
-    EXPECT_EQ(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, fence());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(members_, ended_);
 }
 
@@ -401,7 +402,7 @@ TEST_P(OpenPmixInvitations, Join_Declined_IsOverAtOnce) {
     const pmix_proc_t leader = proc(1);
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Group_join("group", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_join("group", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &results, &n));
     EXPECT_EQ(0u, n);
     EXPECT_EQ(PMIX_GROUP_INVITE_DECLINED, answer_);
     status_ = PMIX_ERR_NOT_FOUND;
@@ -426,13 +427,13 @@ TEST_P(OpenPmixInvitations, Formed_SharesWhatMembersHavePut) {
     };
     server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
     init();
-    EXPECT_EQ(PMIX_SUCCESS, invite());
+    EXPECT_STATUS(PMIX_SUCCESS, invite());
     Value value;
     pmix_info_t number;
     size_t context = 77;
     PMIX_INFO_LOAD(&number, PMIX_GROUP_CONTEXT_ID, &context, PMIX_SIZE);
     PMIX_INFO_SET_QUALIFIER(&number);
-    EXPECT_EQ(PMIX_SUCCESS, get(proc(1), "endpoint", &value, &number, 1));
+    EXPECT_STATUS(PMIX_SUCCESS, get(proc(1), "endpoint", &value, &number, 1));
     EXPECT_EQ(1235u, value.get().data.uint32);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "endpoint", &value)) << "it was put for processes of other nodes";
 }
@@ -440,7 +441,7 @@ TEST_P(OpenPmixInvitations, Formed_SharesWhatMembersHavePut) {
 TEST_P(OpenPmixInvitations, Connection_Ends_EveryCallEnds) {
     init();
     Ended ended;
-    EXPECT_EQ(PMIX_SUCCESS, join_nb(1, ended));
+    EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
     await_request();
     server_->cut();
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, ended.wait());

@@ -15,6 +15,7 @@
 #include "client/openpmix/server_address.h"
 #include "client/openpmix/server_files.h"
 #include "support/other_users.h"
+#include "support/status.h"
 #include "support/temporary_folder.h"
 
 namespace pmix::test::openpmix_server_files_test {
@@ -261,8 +262,8 @@ TEST(OpenPmixPlaces, Read_AttributesBeforeVariables) {
     EXPECT_EQ("/3", client::read_openpmix_places(common::InfoView(nullptr, 0), &read_variable).system);
     EXPECT_EQ("/4", client::read_openpmix_places(common::InfoView(nullptr, 0), &read_variable).session);
     common::InfoList infos;
-    ASSERT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_SYSTEM_TMPDIR, "/5"));
-    ASSERT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_SERVER_TMPDIR, "/6"));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append_string(PMIX_SYSTEM_TMPDIR, "/5"));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append_string(PMIX_SERVER_TMPDIR, "/6"));
     const OpenPmixPlaces places =
         client::read_openpmix_places(common::InfoView(infos.c_array(), infos.size()), &read_variable);
     EXPECT_EQ("/5", places.system);

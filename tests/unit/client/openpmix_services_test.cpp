@@ -16,6 +16,7 @@
 
 #include "client/openpmix/exchange.h"
 #include "support/openpmix_server.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_services_test {
 namespace {
@@ -88,7 +89,7 @@ class OpenPmixServices : public ::testing::TestWithParam<std::pair<const char*, 
     void init() {
         server_->start();
         server_->set_environment();
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0));
     }
     static pmix_status_t handle(std::vector<pmix_status_t> codes) {
         return PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, &on_event, nullptr, nullptr);
@@ -120,11 +121,11 @@ INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixServices,
 TEST_P(OpenPmixServices, Notify_OwnEvent_ReachesOwnHandlersOnce) {
     init();
     ASSERT_GE(handle({-3001, -3002}), 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(heard(-3001));
     EXPECT_STREQ("job", g_heard.source.nspace);
     EXPECT_EQ(0u, g_heard.source.rank);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(heard(-3002));
     EXPECT_EQ(1u, count_of(-3001));
 }
@@ -132,10 +133,10 @@ TEST_P(OpenPmixServices, Notify_OwnEvent_ReachesOwnHandlersOnce) {
 TEST_P(OpenPmixServices, Notify_RangeWithoutThisProcess_ReachesNoOwnHandler) {
     init();
     ASSERT_GE(handle({-3001, -3002, -3003, -3004}), 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, custom(-3002, proc(1)));
-    EXPECT_EQ(PMIX_SUCCESS, custom(-3003, proc(0)));
-    EXPECT_EQ(PMIX_SUCCESS, custom(-3004, proc(PMIX_RANK_WILDCARD)));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, custom(-3002, proc(1)));
+    EXPECT_STATUS(PMIX_SUCCESS, custom(-3003, proc(0)));
+    EXPECT_STATUS(PMIX_SUCCESS, custom(-3004, proc(PMIX_RANK_WILDCARD)));
     EXPECT_TRUE(heard(-3003));
     EXPECT_TRUE(heard(-3004));
     EXPECT_EQ(0u, count_of(-3001));
@@ -155,24 +156,24 @@ TEST_P(OpenPmixServices, Notify_ToTheManager_DoesNotWaitForIt) {
     const auto notified = [](pmix_status_t rc, void* cbdata) {
         *static_cast<std::atomic<pmix_status_t>*>(cbdata) = rc;
     };
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, notified, &status));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, status);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_RM, nullptr, 0, notified, &status));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, status);
     EXPECT_EQ(std::vector<pmix_status_t>{-3001}, taken);
 }
 
 // A handler that comes later is told of what was before; others are not told again.
 TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_IsKept) {
     init();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     pmix_info_t once;
     PMIX_INFO_LOAD(&once, PMIX_EVENT_DO_NOT_CACHE, nullptr, PMIX_BOOL);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, &once, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, &once, 1, nullptr, nullptr));
     ASSERT_GE(handle({-3001, -3002}), 0);
     EXPECT_TRUE(heard(-3001));
     ASSERT_GE(handle({-3001, -3003}), 0);
     EXPECT_TRUE(heard(-3001, 2)) << "the second handler";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3003, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3003, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(heard(-3003));
     EXPECT_EQ(2u, count_of(-3001));
     EXPECT_EQ(0u, count_of(-3002));
@@ -194,11 +195,11 @@ TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_KeptByTheServerToo_IsToldO
         server_->send(theirs::kEventTag, event);
     });
     init();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     ASSERT_GE(handle({-3001, -3002}), 0);
     EXPECT_TRUE(heard(-3002));
     EXPECT_TRUE(heard(-3001, 2)) << "its own, and that of another process";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3002, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(heard(-3002, 2));
     EXPECT_EQ(2u, count_of(-3001));
 }
@@ -226,13 +227,13 @@ TEST_P(OpenPmixServices, Register_CodeUnderWay_WaitsForTheServer) {
     PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &one);
     PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &same);
     while (first == 0) ::usleep(1000);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_FALSE(one.is_done());
     EXPECT_FALSE(same.is_done()) << "the server has not answered";
     PMIx_Register_event_handler(codes, 2, nullptr, 0, &on_event, &Registered::on, &both);
-    EXPECT_EQ(PMIX_SUCCESS, one.wait());
-    EXPECT_EQ(PMIX_SUCCESS, same.wait());
-    EXPECT_EQ(PMIX_SUCCESS, both.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, one.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, same.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, both.wait());
     EXPECT_EQ(2, asked);
 }
 
@@ -268,9 +269,9 @@ TEST_P(OpenPmixServices, Register_Refused_OthersAskForThemselves) {
     PMIx_Register_event_handler(codes, 2, nullptr, 0, &on_event, &Registered::on, &refused);
     PMIx_Register_event_handler(codes, 1, nullptr, 0, &on_event, &Registered::on, &good);
     while (first == 0) ::usleep(1000);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, refused.wait());
-    EXPECT_EQ(PMIX_SUCCESS, good.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, good.wait());
     EXPECT_GE(handle({-3002}), 0);
     EXPECT_EQ((std::vector<std::vector<pmix_status_t>>{{-3002, -3001}, {-3001}, {-3002}}), requests);
 }
@@ -303,11 +304,11 @@ TEST_P(OpenPmixServices, Register_ForAnyCode_IsAskedForOnceAndTakenBack) {
     const pmix_status_t second = handle({});
     ASSERT_GE(second, 0);
     EXPECT_EQ(1, asked);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(first), nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(first), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(0, taken_back) << "there is another handler";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(second), nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(second), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(1, taken_back);
 }
 
@@ -315,7 +316,7 @@ TEST_P(OpenPmixServices, Heartbeat_IsTold) {
     init();
     PMIx_Heartbeat();
     PMIx_Heartbeat();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(2, server_->heartbeats);
 }
 
@@ -328,7 +329,7 @@ TEST_P(OpenPmixServices, ResolveNodesOfAll_ServerRefuses_KnownOnesAreNamed) {
     server_->answer_status(theirs::Command::get, PMIX_ERR_NOT_FOUND);
     init();
     char* nodes = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_nodes(nullptr, &nodes));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Resolve_nodes(nullptr, &nodes));
     EXPECT_STREQ("here,there", nodes);
     std::free(nodes);
     nodes = nullptr;
@@ -344,13 +345,13 @@ TEST_P(OpenPmixServices, ResolvePeersOfAll_ServerCannot_KnownOnesAreNamed) {
     pmix_proc_t* procs = nullptr;
     size_t count = 0;
     for (const char* node : {static_cast<const char*>(nullptr), "here"}) {
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers(node, nullptr, &procs, &count));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Resolve_peers(node, nullptr, &procs, &count));
         ASSERT_EQ(2u, count);
         EXPECT_STREQ("job", procs[1].nspace);
         EXPECT_EQ(1u, procs[1].rank);
         PMIX_PROC_FREE(procs, count);
     }
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Resolve_peers("nowhere", nullptr, &procs, &count));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Resolve_peers("nowhere", nullptr, &procs, &count));
     EXPECT_EQ(0u, count);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Resolve_peers("here", "unknown", &procs, &count));
     char* nodes = nullptr;
@@ -380,7 +381,7 @@ TEST_P(OpenPmixServices, Query_AnswersInAList_AreFoundByTheirKeys) {
     queries[1].keys = second;
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(queries, 2, &results, &count));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info(queries, 2, &results, &count));
     ASSERT_EQ(3u, count);
     EXPECT_STREQ(PMIX_QUERY_NAMESPACES, results[0].key);
     EXPECT_STREQ("job", results[0].value.data.string);
@@ -411,12 +412,12 @@ TEST_P(OpenPmixServices, Pull_Ends_ByTheServersNumber) {
     const pmix_proc_t all = proc(PMIX_RANK_WILDCARD);
     pmix_status_t pull = PMIx_IOF_pull(&all, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &on_output, nullptr, nullptr);
     ASSERT_GE(pull, 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
     tells_number = false;
     pull = PMIx_IOF_pull(&all, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &on_output, nullptr, nullptr);
     ASSERT_GE(pull, 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_IOF_deregister(static_cast<size_t>(pull), nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_EQ(std::vector<size_t>{4711}, ended);
 }
 

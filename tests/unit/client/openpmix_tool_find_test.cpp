@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a tool finds a server of OpenPMIx's: by the files that it has left, by process, by namespace, by role.
+#include "support/status.h"
 #include "unit/client/openpmix_tool_setting.h"
 
 namespace pmix::test::openpmix_tool_find_test {
@@ -17,7 +18,7 @@ TEST_P(OpenPmixToolFind, Find_ByAFileWithOtherAddresses_AtTheOneThatAccepts) {
     ASSERT_EQ(0, ::chmod(folder_.path("report").c_str(), 0600));
     InfoList infos;
     infos.append_string(PMIX_TOOL_ATTACHMENT_FILE, folder_.path("report").c_str());
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_TRUE(has_server("server"));
 }
 
@@ -28,9 +29,9 @@ TEST_P(OpenPmixToolFind, Find_ByTheFileThatIsNamed) {
         infos.append_string(as_uri ? PMIX_SERVER_URI : PMIX_TOOL_ATTACHMENT_FILE,
                             ((as_uri ? "file:" : "") + folder_.path("report")).c_str());
         if (!as_uri) server_->start();
-        ASSERT_EQ(PMIX_SUCCESS, init_tool(&me_, infos)) << as_uri;
+        ASSERT_STATUS(PMIX_SUCCESS, init_tool(&me_, infos)) << as_uri;
         EXPECT_TRUE(has_server("server"));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     }
 }
 
@@ -43,7 +44,7 @@ TEST_P(OpenPmixToolFind, Find_ByItsProcess) {
     const pid_t pid = ::getppid();
     infos.append(PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
     infos.append_string(PMIX_SYSTEM_TMPDIR, folder_.name().c_str());
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_TRUE(has_server("server"));
 }
 
@@ -56,7 +57,7 @@ TEST_P(OpenPmixToolFind, Find_ByItsNamespace_TheOneThatIsThere) {
     InfoList infos;
     infos.append_string(PMIX_SERVER_NSPACE, "server");
     infos.append_string(PMIX_SERVER_TMPDIR, folder_.name().c_str());
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_TRUE(has_server("server"));
 }
 
@@ -78,7 +79,7 @@ TEST_P(OpenPmixToolFind, Find_TheScheduler) {
     put_file("pmix.sched.node");
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SCHEDULER, true);
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_TRUE(has_server("server"));
 }
 
@@ -89,7 +90,7 @@ TEST_P(OpenPmixToolFind, Find_TheController) {
     put_file("pmix.sysctrlr.node");
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_TRUE(has_server("server"));
 }
 
@@ -107,11 +108,11 @@ TEST_P(OpenPmixToolFind, Attach_ToTheController) {
     InfoList nowhere;
     nowhere.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     nowhere.append_string(PMIX_TOOL_NSPACE, "mine");
-    ASSERT_EQ(PMIX_SUCCESS, init(nowhere));
+    ASSERT_STATUS(PMIX_SUCCESS, init(nowhere));
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
     pmix_proc_t server;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
     EXPECT_STREQ("server", server.nspace);
 }
 
@@ -124,12 +125,12 @@ TEST_P(OpenPmixToolFind, Query_AvailableServers_HasTheirs) {
     ASSERT_EQ(0, ::chmod(folder_.path("pmix.sys.node").c_str(), 0600));
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     char* keys[] = {const_cast<char*>(PMIX_QUERY_AVAIL_SERVERS), nullptr};
     pmix_query_t query{keys, nullptr, 0};
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
     ASSERT_EQ(1u, n);
     size_t theirs_listed = 0;
     for (const pmix_info_t& server : common::infos_in(results[0].value)) {
@@ -137,13 +138,13 @@ TEST_P(OpenPmixToolFind, Query_AvailableServers_HasTheirs) {
         const common::InfoView about = common::infos_in(server.value);
         std::string_view uri, version, name;
         const pmix_info_t* rank = about.find(PMIX_RANK);
-        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_SERVER_URI, &uri));
+        EXPECT_STATUS(PMIX_SUCCESS, about.get(PMIX_SERVER_URI, &uri));
         EXPECT_FALSE(uri.starts_with("gone")) << uri;
         if (uri != server_->uri) continue;
         ++theirs_listed;
-        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_VERSION_INFO, &version));
+        EXPECT_STATUS(PMIX_SUCCESS, about.get(PMIX_VERSION_INFO, &version));
         EXPECT_EQ(GetParam().first, version);
-        EXPECT_EQ(PMIX_SUCCESS, about.get(PMIX_NSPACE, &name));
+        EXPECT_STATUS(PMIX_SUCCESS, about.get(PMIX_NSPACE, &name));
         EXPECT_EQ("server", name);
         ASSERT_NE(nullptr, rank);
         EXPECT_EQ(0u, rank->value.data.rank);
@@ -164,16 +165,17 @@ TEST_P(OpenPmixToolFind, Attach_ByAFile_InTheFolderThatIsNamed) {
     InfoList nowhere;
     nowhere.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     nowhere.append_string(PMIX_TOOL_NSPACE, "mine");
-    ASSERT_EQ(PMIX_SUCCESS, init(nowhere));
+    ASSERT_STATUS(PMIX_SUCCESS, init(nowhere));
     for (const char* folder : {PMIX_SYSTEM_TMPDIR, PMIX_SERVER_TMPDIR}) {
         InfoList infos;
         infos.append_flag(PMIX_CONNECT_TO_SCHEDULER, true);
         infos.append_string(folder, folder_.name().c_str());
         pmix_proc_t server{};
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size())) << folder;
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()))
+            << folder;
         EXPECT_STREQ("server", server.nspace);
         EXPECT_EQ(theirs::PeerKind::named_tool, server_->hello.kind);
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
     }
 }
 
@@ -186,15 +188,15 @@ TEST_P(OpenPmixToolFind, Attach_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
     InfoList nowhere;
     nowhere.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     nowhere.append_string(PMIX_TOOL_NSPACE, "mine");
-    ASSERT_EQ(PMIX_SUCCESS, init(nowhere));
+    ASSERT_STATUS(PMIX_SUCCESS, init(nowhere));
     InfoList infos;
     infos.append_string(PMIX_TCP_URI, "server.0;tcp4://127.0.0.1:1");
     pmix_proc_t server{};
     EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
     infos.append_string(PMIX_SERVER_ALT_URIS, server_->uri.substr(server_->uri.find(';') + 1).c_str());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
     EXPECT_STREQ("server", server.nspace);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
 }
 
 // Tools of this library find its own servers without a file.

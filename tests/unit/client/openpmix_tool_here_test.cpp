@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tool by OpenPMIx's protocol at this library's own server, which is another process, by its TCP port.
+#include "support/status.h"
 #include "unit/client/openpmix_tool_setting.h"
 
 namespace pmix::test::openpmix_tool_here_test {
@@ -108,7 +109,7 @@ class OpenPmixToolHere : public ::testing::Test {
         InfoList infos;
         infos.append_string(PMIX_SERVER_URI, server_.uri.c_str());
         ASSERT_EQ(0u, server_.uri.find("here.3;tcp4://")) << server_.uri;
-        ASSERT_EQ(PMIX_SUCCESS, init_tool(&me_, infos));
+        ASSERT_STATUS(PMIX_SUCCESS, init_tool(&me_, infos));
         ASSERT_TRUE(PMIx_tool_is_connected());
     }
     TemporaryFolder folder_;
@@ -132,7 +133,7 @@ TEST_F(OpenPmixToolHere, Init_RefusedByTheHost_IsUnreachableOrTheStatus) {
 TEST_F(OpenPmixToolHere, Init_Again_AfterFinalize) {
     for (int i = 0; i < 3; ++i) {
         init();
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     }
 }
 
@@ -143,9 +144,9 @@ TEST_F(OpenPmixToolHere, Query_IsAnsweredByServerAndHost) {
         pmix_query_t query{keys, nullptr, 0};
         pmix_info_t* results = nullptr;
         size_t n = 0;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n)) << key;
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n)) << key;
         std::string_view text;
-        EXPECT_EQ(PMIX_SUCCESS, InfoView(results, n).get(key, &text));
+        EXPECT_STATUS(PMIX_SUCCESS, InfoView(results, n).get(key, &text));
         EXPECT_EQ(key == std::string(PMIX_QUERY_NAMESPACES) ? "job" : "42", text);
         PMIx_Info_free(results, n);
     }
@@ -155,7 +156,7 @@ TEST_F(OpenPmixToolHere, Get_OfAJob_HasItsData) {
     init();
     const pmix_proc_t job = common::ProcId("job", PMIX_RANK_WILDCARD).to_c();
     pmix_value_t* value = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &value));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &value));
     EXPECT_EQ(2u, value->data.uint32);
     PMIx_Value_free(value, 1);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&job, "pmix.nosuch", nullptr, 0, &value));
@@ -195,10 +196,10 @@ TEST_F(OpenPmixToolHere, Control_Log_AndWhatIsNotThere) {
     kill.append_flag(PMIX_JOB_CTRL_KILL, true);
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Job_control(&job, 1, kill.c_array(), kill.size(), &results, &n));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Job_control(&job, 1, kill.c_array(), kill.size(), &results, &n));
     InfoList text;
     text.append_string("site.log", "words");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Log(text.c_array(), text.size(), nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Log(text.c_array(), text.size(), nullptr, 0));
     // Its host has no entries for these.
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(text.c_array(), text.size()));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &n));
@@ -208,12 +209,12 @@ TEST_F(OpenPmixToolHere, Server_Gone_IsALostConnection) {
     init();
     EXPECT_TRUE(PMIx_tool_is_connected());
     const pmix_proc_t server = ServerHere::self();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
     EXPECT_FALSE(PMIx_tool_is_connected());
     InfoList infos;
     infos.append_string(PMIX_SERVER_URI, server_.uri.c_str());
     pmix_proc_t again{};
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &again, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &again, infos.c_array(), infos.size()));
     EXPECT_STREQ("here", again.nspace);
     EXPECT_TRUE(PMIx_tool_is_connected());
 }

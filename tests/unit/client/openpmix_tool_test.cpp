@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 
+#include "support/status.h"
 #include "unit/client/openpmix_tool_setting.h"
 
 namespace pmix::test::openpmix_tool_test {
@@ -18,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixTool, kToolReleases);
 
 TEST_P(OpenPmixTool, Init_WithoutAName_IsNamedByTheServer) {
     InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_STREQ("tool", me_.nspace);
     EXPECT_EQ(0u, me_.rank);
     EXPECT_TRUE(has_server("server"));
@@ -34,7 +35,7 @@ TEST_P(OpenPmixTool, Init_WithoutAName_IsNamedByTheServer) {
     ASSERT_NE(nullptr, told.find(PMIX_PROC_PID));
     EXPECT_EQ(::getpid(), told.find(PMIX_PROC_PID)->value.data.pid);
     std::string_view command;
-    EXPECT_EQ(PMIX_SUCCESS, told.get(PMIX_CMD_LINE, &command));
+    EXPECT_STATUS(PMIX_SUCCESS, told.get(PMIX_CMD_LINE, &command));
     EXPECT_NE(command.npos, command.find("test")) << command;
     EXPECT_TRUE(told.has(PMIX_SERVER_URI)) << "as the user gave it";
 }
@@ -47,7 +48,7 @@ TEST_P(OpenPmixTool, Init_WithAName_KeepsIt) {
     infos.append(PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
     infos.append_number<void*>("their.pointer", this, PMIX_POINTER);
     infos.append_flag("wireup.something", true);
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_STREQ("mine", me_.nspace);
     EXPECT_EQ(3u, me_.rank);
     EXPECT_EQ(theirs::PeerKind::named_tool, server_->hello.kind);
@@ -62,7 +63,7 @@ TEST_P(OpenPmixTool, Init_OfALauncher_SaysSo) {
     answer_as("tool", "server", theirs::PeerKind::launcher);
     InfoList infos = by_uri();
     infos.append_flag(PMIX_LAUNCHER, true);
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     EXPECT_EQ(theirs::PeerKind::launcher, server_->hello.kind);
 }
 
@@ -72,7 +73,7 @@ TEST_P(OpenPmixTool, Init_InTheEnvironmentOfARank_IsThatProcess) {
     server_->set_environment();
     ::setenv("PMIX_HOSTNAME", "node", 1);
     InfoList none;
-    ASSERT_EQ(PMIX_SUCCESS, init(none));
+    ASSERT_STATUS(PMIX_SUCCESS, init(none));
     EXPECT_STREQ("job", me_.nspace);
     EXPECT_EQ(theirs::PeerKind::client_tool, server_->hello.kind);
     EXPECT_EQ(common::ProcId("job", 0), server_->hello.id);
@@ -84,15 +85,15 @@ TEST_P(OpenPmixTool, Init_WithTheAddressAloneInTheEnvironment_IsATool) {
     ::unsetenv("PMIX_RANK");
     ::setenv("PMIX_HOSTNAME", "node", 1);
     InfoList none;
-    ASSERT_EQ(PMIX_SUCCESS, init(none));
+    ASSERT_STATUS(PMIX_SUCCESS, init(none));
     EXPECT_STREQ("tool", me_.nspace);
     EXPECT_EQ(theirs::PeerKind::tool, server_->hello.kind);
 }
 
 TEST_P(OpenPmixTool, Finalize_IsToldToTheServer) {
     InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     server_->stop();  // it has read to the end
     EXPECT_EQ(1, finalized_);
 }
@@ -103,7 +104,7 @@ TEST_P(OpenPmixTool, Finalize_EndsWithTheServersAnswer) {
     std::atomic<bool> answered{false};
     server_->on(theirs::Command::finalize, [&](uint32_t tag, common::Bytes) { asked.set_value(tag); });
     InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     auto end = std::async(std::launch::async, [&] {
         const pmix_status_t rc = PMIx_tool_finalize();
         return answered ? rc : PMIX_ERROR;
@@ -112,7 +113,7 @@ TEST_P(OpenPmixTool, Finalize_EndsWithTheServersAnswer) {
     EXPECT_EQ(std::future_status::timeout, end.wait_for(std::chrono::milliseconds(50)));
     answered = true;
     server_->send_status(tag, PMIX_SUCCESS);
-    EXPECT_EQ(PMIX_SUCCESS, end.get());
+    EXPECT_STATUS(PMIX_SUCCESS, end.get());
 }
 
 // A second server of the tool, not its primary one, that answers a finalize when it is let.
@@ -165,7 +166,7 @@ class SecondServer {
         EXPECT_EQ(std::future_status::timeout, end.wait_for(std::chrono::milliseconds(50)));
         acted = true;
         act(tag);
-        EXPECT_EQ(PMIX_SUCCESS, end.get());
+        EXPECT_STATUS(PMIX_SUCCESS, end.get());
     }
     void stop() { server_.stop(); }
 
@@ -184,8 +185,8 @@ class OpenPmixToolOfTwo : public OpenPmixToolSetting {
     void SetUp() override {
         OpenPmixToolSetting::SetUp();
         InfoList infos = by_uri();
-        ASSERT_EQ(PMIX_SUCCESS, init(infos));
-        ASSERT_EQ(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
+        ASSERT_STATUS(PMIX_SUCCESS, init(infos));
+        ASSERT_STATUS(PMIX_SUCCESS, second.attach(folder_.path("pmix.sysctrlr.node")));
     }
     SecondServer second{GetParam().first, GetParam().second};
 };
@@ -203,7 +204,7 @@ TEST_P(OpenPmixToolOfTwo, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAn
     second.answer([&] { return PMIx_tool_disconnect(&second.id); });
     EXPECT_EQ(0, finalized_) << "that was not meant";
     EXPECT_TRUE(has_server("server"));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     second.stop();
     server_->stop();
     EXPECT_EQ(1, second.times);
@@ -214,7 +215,7 @@ TEST_P(OpenPmixToolOfTwo, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
     second.answer([&] { return PMIx_tool_disconnect(&second.id); },
                   [&] { EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&second.id)); });
     EXPECT_EQ(0, finalized_);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     second.stop();
     EXPECT_EQ(1, second.times);
     EXPECT_EQ(1, finalized_);
@@ -234,16 +235,16 @@ TEST_P(OpenPmixToolOfTwo, Disconnect_TheServerEndsMeanwhile_IsNoLoss) {
                      },
                      nullptr, nullptr));
     second.end_by([&] { return PMIx_tool_disconnect(&second.id); }, [&](uint32_t) { second.stop(); });
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     EXPECT_EQ(0, losses);
     EXPECT_EQ(1, finalized_);
 }
 
 TEST_P(OpenPmixTool, Disconnect_IsToldToTheServer) {
     InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     const pmix_proc_t server = common::ProcId("server", 0).to_c();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_disconnect(&server));
     EXPECT_FALSE(PMIx_tool_is_connected());
     server_->stop();
     EXPECT_EQ(1, finalized_);
@@ -316,9 +317,9 @@ TEST_P(OpenPmixTool, Init_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
     EXPECT_EQ(0, server_->connections);
     InfoList found = infos(nowhere, nowhere + ",tcp6://[::1]:1," + there);
-    ASSERT_EQ(PMIX_SUCCESS, init_tool(&me_, found));
+    ASSERT_STATUS(PMIX_SUCCESS, init_tool(&me_, found));
     EXPECT_TRUE(has_server("server"));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     const int before = server_->connections;
     answer_as("tool", "server", theirs::PeerKind::tool, PMIX_ERR_NOT_SUPPORTED);
     InfoList refused = infos(there, there);
@@ -365,13 +366,13 @@ TEST_P(OpenPmixTool, Output_ThatWasAskedFor_ComesOnce) {
         server_->send_status(tag, PMIX_SUCCESS);
     });
     InfoList infos = by_uri();
-    ASSERT_EQ(PMIX_SUCCESS, init(infos));
+    ASSERT_STATUS(PMIX_SUCCESS, init(infos));
     const pmix_proc_t job = common::ProcId("job", PMIX_RANK_WILDCARD).to_c();
     ASSERT_GE(PMIx_IOF_pull(&job, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &on_output, nullptr, nullptr), 0);
     EXPECT_NE(0u, number);
     InfoList text;
     text.append_string("site.log", "words");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Log(text.c_array(), text.size(), nullptr, 0)) << "behind the output";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Log(text.c_array(), text.size(), nullptr, 0)) << "behind the output";
     EXPECT_EQ(1, g_outputs);
 }
 
@@ -398,7 +399,7 @@ TEST_P(OpenPmixTool, Query_TheAnswersOfAll_AreSortedByQuery) {
         });
         InfoList infos = by_uri();
         if (!grouped) server_->start();
-        ASSERT_EQ(PMIX_SUCCESS, init_tool(&me_, infos));
+        ASSERT_STATUS(PMIX_SUCCESS, init_tool(&me_, infos));
         char* first[] = {const_cast<char*>("site.one"), const_cast<char*>("site.missing"), nullptr};
         char* second[] = {const_cast<char*>("site.one"), const_cast<char*>("site.two"), nullptr};
         pmix_query_t queries[] = {{first, nullptr, 0}, {second, nullptr, 0}};
@@ -409,7 +410,7 @@ TEST_P(OpenPmixTool, Query_TheAnswersOfAll_AreSortedByQuery) {
         for (size_t i = 0; i < n; ++i) said += std::string(results[i].key) + "=" + results[i].value.data.string + " ";
         EXPECT_EQ("site.one=1 site.one=3 site.two=2 ", said) << grouped;
         PMIx_Info_free(results, n);
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     }
 }
 

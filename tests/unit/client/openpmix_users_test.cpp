@@ -15,6 +15,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/other_users.h"
+#include "support/status.h"
 #include "transport/tcp/tcp_socket.h"
 
 namespace pmix::test::openpmix_users_test {
@@ -48,7 +49,7 @@ TEST_P(OpenPmixUsers, ServerOfRoot_IsTrustedByAnotherUser) {
 // Servers accept, and then wait for the first bytes, one connection after the other.
 TEST_P(OpenPmixUsers, Hello_DoesNotWaitUntilTheServerAccepts) {
     server_->set_environment();
-    std::thread init([this] { EXPECT_EQ(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0)); });
+    std::thread init([this] { EXPECT_STATUS(PMIX_SUCCESS, PMIx_Init(&self_, nullptr, 0)); });
     // rx_queue of an established socket that has no inode.
     const std::regex waiting(
         "^ *[0-9]+: [0-9A-F]+:([0-9A-F]+) [0-9A-F]+:[0-9A-F]+ 01 [0-9A-F]+:0*[1-9A-F][0-9A-F]* "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commits of a session: what is sent, what a refusal keeps, frames that are too many or too large, and deletions.
+#include "support/status.h"
 #include "unit/client/session_setting.h"
 
 namespace pmix::client::session_commit_test {
@@ -10,12 +11,12 @@ TEST_F(SessionTest, Commit_ServerDoesNotRead_WaitsForRoomFirst) {
     pmix_value_t value;
     memset(&value, 0, sizeof value);
     value.type = PMIX_BOOL;
-    ASSERT_EQ(put(*session, PMIX_GLOBAL, "k", &value), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "k", &value));
     channel->queue_status = PMIX_ERR_NOMEM;
     EXPECT_EQ(commit(*session), PMIX_ERR_NOMEM);
     EXPECT_TRUE(channel->sent().empty());
     channel->queue_status = PMIX_SUCCESS;
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(channel->sent().size(), 1u);
     EXPECT_EQ(channel->queue_waits, 2);
 }
@@ -25,12 +26,12 @@ TEST_F(SessionTest, Put_OfADeletion_IsSentInItsPlaceAndOnlyToServersThatTakeIt) 
     pmix_value_t one;
     one.type = PMIX_UINT32;
     one.data.uint32 = 1;
-    EXPECT_EQ(put(*session, PMIX_GLOBAL, "kept", &one), PMIX_SUCCESS);
-    EXPECT_EQ(put(*session, PMIX_DEL_REMOTE, "kept", nullptr), PMIX_SUCCESS);
-    EXPECT_EQ(put(*session, PMIX_DEL_GLOBAL, "gone", &one), PMIX_SUCCESS);
-    EXPECT_EQ(put(*session, PMIX_INTERNAL, "mine", &one), PMIX_SUCCESS);
-    EXPECT_EQ(put(*session, PMIX_DEL_INTERNAL, "mine", nullptr), PMIX_SUCCESS);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "kept", &one));
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_REMOTE, "kept", nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_GLOBAL, "gone", &one));
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_INTERNAL, "mine", &one));
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_INTERNAL, "mine", nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     const auto sent = channel->sent();
     ASSERT_EQ(sent.size(), 1u);
     const auto request = FakeChannel::decoded<common::CommitRequest>(sent[0]);
@@ -44,31 +45,31 @@ TEST_F(SessionTest, Put_OfADeletion_IsSentInItsPlaceAndOnlyToServersThatTakeIt) 
     // A server of an older release would refuse all of the commit.
     session->set_features(common::kFeatureSegments | common::kFeatureRanges);
     EXPECT_EQ(put(*session, PMIX_DEL_GLOBAL, "kept", nullptr), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(put(*session, PMIX_DEL_INTERNAL, "mine", nullptr), PMIX_SUCCESS);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_INTERNAL, "mine", nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(channel->sent().size(), 1u);
 }
 
 // rows: K4 K8
 TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     ASSERT_EQ(channel->sent().size(), 1u) << "that there was one, is sent once";
     EXPECT_TRUE(FakeChannel::decoded<common::CommitRequest>(channel->sent()[0]).entries.empty());
     const auto put_text = [&](pmix_scope_t scope, const char* key, const char* text) {
         pmix_value_t v;
         v.type = PMIX_STRING;
         v.data.string = const_cast<char*>(text);
-        EXPECT_EQ(put(*session, scope, key, &v), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, put(*session, scope, key, &v));
     };
     put_text(PMIX_GLOBAL, "a", "1");
     put_text(PMIX_LOCAL, "b", "2");
     put_text(PMIX_INTERNAL, "c", "3");
     put_text(PMIX_GLOBAL, "a", "4");
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     put_text(PMIX_REMOTE, "d", "5");
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
 
     const auto sent = channel->sent();
     ASSERT_EQ(sent.size(), 3u);
@@ -81,7 +82,7 @@ TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
     EXPECT_EQ(first.entries[1].key, "b");
     EXPECT_EQ(first.entries[1].scope, PMIX_LOCAL);
     common::Value newest;
-    ASSERT_EQ(common::decode_value_into(first.entries[0].value, newest.c_ptr()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_value_into(first.entries[0].value, newest.c_ptr()));
     EXPECT_STREQ(newest.get().data.string, "4");
     ASSERT_EQ(second.entries.size(), 1u);
     EXPECT_EQ(second.entries[0].key, "d");
@@ -98,7 +99,7 @@ struct Committed {
 
     static std::string text_of(common::Bytes encoded) {
         common::Value value;
-        EXPECT_EQ(common::decode_value_into(encoded, value.c_ptr()), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(encoded, value.c_ptr()));
         return value.type() == PMIX_STRING ? value.get().data.string : "";
     }
     void take(const Frame& frame) {
@@ -139,7 +140,7 @@ class CommitTest : public SessionTest {
         pmix_value_t v;
         v.type = PMIX_STRING;
         v.data.string = const_cast<char*>(text.c_str());
-        ASSERT_EQ(put(*session, scope, key.c_str(), &v), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, put(*session, scope, key.c_str(), &v));
     }
     // What the server has sent by now has been read.
     void settle() {
@@ -176,10 +177,10 @@ TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) 
         if (is_free) session->commit_mutex().unlock();
         // A callback on the loop, which drains the queue, may commit too.
         if (waits == 3) {
-            EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 1000));
         }
     };
-    EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 1000));
     EXPECT_EQ(server.commits.size(), 3u) << "the third by the other commit";
     EXPECT_EQ(server.values.size(), 3u);
     // The connection ends while it waits between two frames: the rest stays staged.
@@ -192,7 +193,7 @@ TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) 
     EXPECT_EQ(commit(*session, 1000), PMIX_ERR_NOMEM);
     EXPECT_EQ(server.commits.size(), 4u);
     channel->queue_status = PMIX_SUCCESS;
-    EXPECT_EQ(commit(*session, 1000), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 1000));
     EXPECT_EQ(server.commits.size(), 5u);
 }
 
@@ -201,7 +202,7 @@ TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
     put_text("a", "1");
     put_text("b", "2");
     refuse_next = 1;
-    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     settle();
     put_text("c", "3");
     put_text("b", "4");
@@ -209,14 +210,14 @@ TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
     server.values.clear();
     EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
     EXPECT_EQ(server.commits.size(), 1u) << "what fails sends nothing";
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     ASSERT_EQ(server.commits.size(), 2u);
     EXPECT_EQ(server.commits[1].resent_up_to, 1u);
     EXPECT_EQ(server.values, (std::map<std::string, std::string>{{"a", "1"}, {"b", "4"}, {"c", "3"}}));
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(server.commits.size(), 2u) << "nothing is staged";
     put_text("d", "5");
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(server.commits.back().resent_up_to, 0u);
     EXPECT_EQ(server.commits.back().keys.size(), 1u);
 }
@@ -225,15 +226,15 @@ TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
 TEST_F(CommitTest, Commit_AfterRefusalOfValuesThatWereReplacedSince_TellsTheServerSo) {
     put_text("a", "1");
     refuse_next = 1;
-    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     put_text("a", "2");
     const pmix_status_t second = commit(*session);
     // The refusal may have overtaken this commit, which then tells it: the case of the test above.
     if (second == PMIX_ERR_OUT_OF_RESOURCE) return;
-    ASSERT_EQ(second, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, second);
     settle();
     EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     ASSERT_EQ(server.commits.size(), 3u);
     EXPECT_EQ(server.commits[2].resent_up_to, 1u);
     EXPECT_EQ(server.values["a"], "2");
@@ -245,7 +246,7 @@ TEST_F(CommitTest, Fence_OfThisAndAnotherProcess_IsUpToTheServer) {
     const pmix_proc_t both[] = {self.to_c(), other.to_c()};
     fence_status = PMIX_ERR_NO_PERMISSIONS;
     EXPECT_EQ(fence(*session, both, 2, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
-    EXPECT_EQ(fence(*session, both, 1, nullptr, 0), PMIX_SUCCESS) << "alone there is nobody to wait for";
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, both, 1, nullptr, 0)) << "alone there is nobody to wait for";
 }
 
 // rows: K8 F1
@@ -254,26 +255,26 @@ TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
     for (const bool by_server : {false, true}) {
         put_text("a", by_server ? "1" : "2");
         refuse_next = 1;
-        ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
         fence_status = by_server ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
         EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE);
         fence_status = PMIX_SUCCESS;
-        EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_SUCCESS) << "once";
+        EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, nullptr, 0)) << "once";
         server.values.clear();
-        EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
         EXPECT_EQ(server.values.count("a"), 1u);
     }
     put_text("a", "3");
     refuse_next = 1;
-    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     settle();
     EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE) << "of this process alone";
-    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, &self, 1, nullptr, 0));
     put_text("a", "4");
     refuse_next = 1;
-    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     Once once;
-    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once));
     ASSERT_TRUE(once.wait());
     EXPECT_EQ(once.status, PMIX_ERR_OUT_OF_RESOURCE);
 }
@@ -282,12 +283,12 @@ TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
 TEST_F(CommitTest, Get_ThatAsksAfterRefusal_ReportsIt) {
     put_text("a", "1");
     refuse_next = 1;
-    ASSERT_EQ(commit(*session), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     get_status = PMIX_ERR_NOT_FOUND;
     EXPECT_EQ(get_from_peer(), PMIX_ERR_NOT_FOUND) << "a failure of its own comes first";
     get_status = PMIX_SUCCESS;
     EXPECT_EQ(get_from_peer(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(get_from_peer(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, get_from_peer());
 }
 
 // rows: K8
@@ -296,7 +297,7 @@ TEST_F(CommitTest, Commit_OfMoreThanAFrame_SendsSeveralInOrder) {
     for (int i = 0; i < 10; ++i) put_text("k" + std::to_string(i), large);
     put_text("larger than a frame", std::string(5000, 'm'));
     put_text("last", "x");
-    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 4096));
     ASSERT_EQ(server.commits.size(), 6u);
     EXPECT_EQ(server.values.size(), 12u);
     for (int i = 0; i < 10; ++i) {
@@ -326,9 +327,9 @@ TEST_F(CommitTest, Commit_WhoseSecondFrameIsNotSent_KeepsItForTheNext) {
             server.values[std::string(e.key)] = Committed::text_of(e.value);
         }
     };
-    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 4096));
     EXPECT_EQ(server.values.size(), 11u);
-    EXPECT_EQ(commit(*session, 4096), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 4096));
 }
 
 // rows: K8
@@ -338,7 +339,7 @@ TEST_F(CommitTest, Commit_ToLostServer_FailsEachTime) {
     EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH);
     EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH) << "it is not there now either";
     channel->open = true;
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(server.values["a"], "1");
 }
 
@@ -353,14 +354,14 @@ TEST_F(CommitTest, Commit_BesideAnotherThreads_ReturnsWhenItIsSent) {
         return PMIX_SUCCESS;
     };
     put_text("a", "1");
-    std::thread other([&] { EXPECT_EQ(commit(*session), PMIX_SUCCESS); });
+    std::thread other([&] { EXPECT_STATUS(PMIX_SUCCESS, commit(*session)); });
     while (!sending) std::this_thread::yield();
     std::thread release([&] {
         // Time for a Commit that does not wait to return.
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         go_on = true;
     });
-    EXPECT_EQ(commit(*session), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_TRUE(sent);
     other.join();
     release.join();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gets of a session: what the server is asked and what not, callbacks, values that are not copied, and more Get_nb than
 // a server takes.
+#include "support/status.h"
 #include "unit/client/session_setting.h"
 
 namespace pmix::client::session_get_test {
@@ -37,7 +38,7 @@ class ManyGetsTest : public HasTold, public SessionTest {
         if (timeout_s != 0) infos.append_number(PMIX_TIMEOUT, timeout_s, PMIX_INT);
         for (size_t i = 0; i < n; ++i) {
             const pmix_proc_t peer = common::ProcId("job", static_cast<common::Rank>(next_rank++)).to_c();
-            ASSERT_EQ(get_nb(*session, &peer, "k", infos.c_array(), infos.size(), &Told::on, &told), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &peer, "k", infos.c_array(), infos.size(), &Told::on, &told));
         }
     }
     size_t next_rank = 2;
@@ -110,7 +111,7 @@ TEST_F(SessionTest, WhatGetAsksTheServerAndWhatNot) {
     EXPECT_EQ(get(*session, nullptr, "k", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
     EXPECT_TRUE(channel->sent().empty());
 
-    ASSERT_EQ(get(*session, &peer, "k", nullptr, 0, &value), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, &peer, "k", nullptr, 0, &value));
     EXPECT_STREQ(value->data.string, "from afar");
     common::destroy_value(value);
     free(value);
@@ -124,7 +125,7 @@ TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
     pmix_value_t v;
     v.type = PMIX_BOOL;
     v.data.flag = true;
-    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "k", &v));
     common::InfoList infos;
     const int n = 1;
     infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
@@ -135,7 +136,7 @@ TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
         EXPECT_EQ(found, nullptr);
         static_cast<Once*>(self)->fire(rc);
     };
-    ASSERT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, got, &once), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, nullptr, "k", infos.c_array(), 1, got, &once));
     ASSERT_TRUE(once.wait());
     EXPECT_EQ(once.status, PMIX_ERR_NOT_SUPPORTED);
 }
@@ -145,12 +146,12 @@ TEST_F(SessionTest, Get_RefreshOfAKeyTheServerHasNot_AnswersFromTheStores) {
     pmix_value_t v;
     v.type = PMIX_INT;
     v.data.integer = 42;
-    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "k", &v));
     answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
     common::InfoList infos;
     infos.append_flag(PMIX_GET_REFRESH_CACHE, true);
     pmix_value_t* value = nullptr;
-    ASSERT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "k", infos.c_array(), 1, &value));
     EXPECT_EQ(value->data.integer, 42);
     free(value);
     EXPECT_EQ(channel->sent().size(), 1u) << "the server was asked";
@@ -162,7 +163,7 @@ TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
     pmix_value_t v;
     v.type = PMIX_INT;
     v.data.integer = 42;
-    ASSERT_EQ(store_internal(*session, nullptr, "k", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "k", &v));
     struct Got {
         Once once;
         int n = 0;
@@ -174,17 +175,17 @@ TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
             got->once.fire(rc);
         }
     } hit, miss, refused;
-    ASSERT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, &Got::on, &hit), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, nullptr, "k", nullptr, 0, &Got::on, &hit));
     ASSERT_TRUE(hit.once.wait());
     EXPECT_EQ(hit.n, 42);
     EXPECT_NE(hit.once.thread, std::this_thread::get_id());
-    ASSERT_EQ(get_nb(*session, nullptr, "none", nullptr, 0, &Got::on, &miss), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, nullptr, "none", nullptr, 0, &Got::on, &miss));
     ASSERT_TRUE(miss.once.wait());
     EXPECT_EQ(miss.once.status, PMIX_ERR_NOT_FOUND);
     EXPECT_FALSE(miss.had_value);
     answer_all<common::GetReply>(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
     const pmix_proc_t peer = common::ProcId("job", 2).to_c();
-    ASSERT_EQ(get_nb(*session, &peer, "r", nullptr, 0, &Got::on, &refused), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &peer, "r", nullptr, 0, &Got::on, &refused));
     ASSERT_TRUE(refused.once.wait());
     EXPECT_EQ(refused.once.status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
     common::InfoList infos;
@@ -199,39 +200,39 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     pmix_value_t v;
     v.type = PMIX_STRING;
     v.data.string = const_cast<char*>("text");
-    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "s", &v));
     v.type = PMIX_INT;
     v.data.integer = 7;
-    ASSERT_EQ(store_internal(*session, nullptr, "n", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "n", &v));
 
     common::InfoList by_pointer, statics;
     by_pointer.append_flag(PMIX_GET_POINTER_VALUES, true);
     statics.append_flag(PMIX_GET_STATIC_VALUES, true);
     pmix_value_t *first = nullptr, *again = nullptr;
-    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &first), PMIX_SUCCESS);
-    ASSERT_EQ(get(*session, nullptr, "s", by_pointer.c_array(), 1, &again), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "s", by_pointer.c_array(), 1, &first));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "s", by_pointer.c_array(), 1, &again));
     EXPECT_EQ(first, again);
     // Stays when the key is replaced.
     v.type = PMIX_STRING;
     v.data.string = const_cast<char*>("other");
-    ASSERT_EQ(store_internal(*session, nullptr, "s", &v), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "s", &v));
     EXPECT_STREQ(first->data.string, "text");
 
     pmix_value_t storage;
     pmix_value_t* into = &storage;
-    ASSERT_EQ(get(*session, nullptr, "s", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "s", statics.c_array(), 1, &into));
     EXPECT_EQ(into, &storage);
     EXPECT_STREQ(storage.data.string, "other");
-    ASSERT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "n", statics.c_array(), 1, &into));
     EXPECT_EQ(storage.data.integer, 7);
     into = nullptr;
     EXPECT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_ERR_BAD_PARAM);
     // What needs memory of its own: the library keeps it, or it is the caller's.
     const pmix_proc_t peer = common::ProcId("job", 5).to_c();
     common::Value of_peer = std::move(common::Value::load(&peer, PMIX_PROC)).value();
-    ASSERT_EQ(store_internal(*session, nullptr, "p", of_peer.c_ptr()), PMIX_SUCCESS);
-    ASSERT_EQ(get(*session, nullptr, "p", by_pointer.c_array(), 1, &first), PMIX_SUCCESS);
-    ASSERT_EQ(get(*session, nullptr, "p", by_pointer.c_array(), 1, &again), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "p", of_peer.c_ptr()));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "p", by_pointer.c_array(), 1, &first));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "p", by_pointer.c_array(), 1, &again));
     EXPECT_EQ(first, again);
     ASSERT_EQ(first->type, PMIX_PROC);
     EXPECT_EQ(first->data.proc->rank, 5u);
@@ -252,7 +253,8 @@ class ReplacedSegmentTest : public SessionTest {
   protected:
     ReplacedSegmentTest() {
         put("old");
-        EXPECT_EQ(PMIX_SUCCESS, session->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      session->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
         EXPECT_TRUE(store->compact().ok());
         put("new");
     }
@@ -260,7 +262,7 @@ class ReplacedSegmentTest : public SessionTest {
         common::ByteWriter w;
         common::encode_string_value(w, text);
         const dstore::Record record{PMIX_JOBID, w.view(), PMIX_GLOBAL};
-        ASSERT_EQ(PMIX_SUCCESS, store->put(dstore::Owner::job(), std::span(&record, 1)));
+        ASSERT_STATUS(PMIX_SUCCESS, store->put(dstore::Owner::job(), std::span(&record, 1)));
     }
     // As its reply would bring it.
     void answer_with(pmix_status_t status) {
@@ -268,8 +270,8 @@ class ReplacedSegmentTest : public SessionTest {
             EXPECT_EQ(static_cast<uint16_t>(Command::attach_nspace), frame.header.command);
             ++asked;
             if (status == PMIX_SUCCESS) {
-                EXPECT_EQ(PMIX_SUCCESS,
-                          session->namespaces().add("job", 2, transport::Descriptor(::dup(store->descriptor()))));
+                EXPECT_STATUS(PMIX_SUCCESS,
+                              session->namespaces().add("job", 2, transport::Descriptor(::dup(store->descriptor()))));
             }
             channel->answer(frame, status, common::AttachNspaceReply());
         };
@@ -315,9 +317,9 @@ TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
             if (rc == PMIX_SUCCESS) into->text = value->data.string;
             into->once.fire(rc);
         };
-        ASSERT_EQ(PMIX_SUCCESS, get_nb(*session, &job, PMIX_JOBID, nullptr, 0, done, &one));
+        ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &job, PMIX_JOBID, nullptr, 0, done, &one));
         ASSERT_TRUE(one.once.wait());
-        EXPECT_EQ(PMIX_SUCCESS, one.once.status);
+        EXPECT_STATUS(PMIX_SUCCESS, one.once.status);
         EXPECT_EQ(status == PMIX_SUCCESS ? "new" : "old", one.text);
         EXPECT_EQ(1, asked);
     }

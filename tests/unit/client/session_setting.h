@@ -24,6 +24,7 @@
 #include "dstore/writer.h"
 #include "server/base/peer.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client {
@@ -58,7 +59,7 @@ class SessionTest : public ::testing::Test {
         auto made = std::make_unique<FakeChannel>(*loop, *session);
         channel = made.get();
         session->set_channel(std::move(made));
-        EXPECT_EQ(loop->start(), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
     }
     ~SessionTest() override {
         loop->post([this] { session->shut(PMIX_ERR_INIT); });

@@ -2,6 +2,7 @@
 // A session with a server that the test plays: asking, waiting, timeouts, loss, fence, publish and lookup.
 #include "client/groups/group_api.h"
 #include "common/protocol/proc_order.h"
+#include "support/status.h"
 #include "unit/client/session_setting.h"
 
 namespace pmix::client::session_test {
@@ -15,7 +16,7 @@ TEST_F(SessionTest, AskGetsTheReply) {
     memset(&app, 0, sizeof app);
     app.cmd = const_cast<char*>("true");
     pmix_nspace_t nspace;
-    EXPECT_EQ(spawn(*session, nullptr, 0, &app, 1, nspace), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, spawn(*session, nullptr, 0, &app, 1, nspace));
     EXPECT_STREQ(nspace, "child");
 }
 
@@ -28,7 +29,7 @@ TEST_F(SessionTest, AddSegments_ToolOfRootAtAnotherUsersServer_MapsNothing) {
     ref.instance = 1;
     ref.has_descriptor = true;
     std::vector<transport::Descriptor> descriptors(1);
-    EXPECT_EQ(session->add_segments({ref}, std::move(descriptors)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, session->add_segments({ref}, std::move(descriptors)));
     EXPECT_FALSE(session->namespaces().lacks("theirs"));
     answer_all<common::GetReply>(PMIX_SUCCESS);
     const pmix_proc_t job = common::ProcId("theirs", PMIX_RANK_WILDCARD).to_c();
@@ -47,9 +48,9 @@ TEST_F(SessionTest, RefusalReachesTheCaller) {
 TEST_F(SessionTest, CallbackOnceOnTheLoopWithItsData) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
     Once once;
-    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once));
     ASSERT_TRUE(once.wait());
-    EXPECT_EQ(once.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, once.status);
     EXPECT_NE(once.thread, std::this_thread::get_id());
     EXPECT_EQ(once.calls, 1);
 }
@@ -68,7 +69,7 @@ TEST_F(SessionTest, LossEndsEveryWaitAndRaisesAnEvent) {
 
     Once pending;
     channel->on_send = nullptr;
-    ASSERT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending));
     channel->on_send = [this](const Frame&) { channel->lose(); };
     EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_LOST_CONNECTION);
     ASSERT_TRUE(pending.wait());
@@ -90,7 +91,7 @@ TEST_F(SessionTest, SilentServerIsGivenUpAfterTheTimeout) {
     EXPECT_EQ(get(*session, &peer, "k", infos.c_array(), infos.size(), &value), PMIX_ERR_TIMEOUT);
     EXPECT_EQ(value, nullptr);
     Once once;
-    ASSERT_EQ(fence_nb(*session, nullptr, 0, infos.c_array(), infos.size(), &Once::op, &once), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, infos.c_array(), infos.size(), &Once::op, &once));
     ASSERT_TRUE(once.wait());
     EXPECT_EQ(once.status, PMIX_ERR_TIMEOUT);
     // What comes too late finds nobody.
@@ -111,7 +112,7 @@ TEST_F(SessionTest, ACallThatWouldWaitForItselfIsRefused) {
         nb = fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once);
     });
     EXPECT_EQ(rc, PMIX_ERR_WOULD_BLOCK);
-    EXPECT_EQ(nb, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, nb);
     EXPECT_TRUE(once.wait());
 }
 
@@ -122,7 +123,7 @@ TEST_F(SessionTest, FenceSendsWhatItWasGiven) {
     infos.append_flag(PMIX_COLLECT_DATA, true);
     const int n = 4;
     infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
-    EXPECT_EQ(fence(*session, nullptr, 0, infos.c_array(), infos.size()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, infos.c_array(), infos.size()));
     const auto request = FakeChannel::decoded<common::FenceRequest>(channel->sent().at(0));
     ASSERT_EQ(request.procs.size(), 1u);
     EXPECT_EQ(request.procs[0], common::ProcId("job", PMIX_RANK_WILDCARD));
@@ -134,7 +135,7 @@ TEST_F(SessionTest, FenceSendsWhatItWasGiven) {
 // rows: F1
 TEST_F(SessionTest, FenceOfOneEndsAtOnce) {
     const pmix_proc_t self = session->self().to_c();
-    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, &self, 1, nullptr, 0));
     EXPECT_TRUE(channel->sent().empty());
     common::InfoList infos;
     const int n = 4;
@@ -154,7 +155,7 @@ TEST_F(SessionTest, Fence_OfEverySecondRank_IsSentAsBitsToServersThatTakeThem) {
     }
     const auto of_features = [&](uint64_t features) {
         session->set_features(features);
-        EXPECT_EQ(fence(*session, procs.data(), procs.size(), nullptr, 0), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, fence(*session, procs.data(), procs.size(), nullptr, 0));
         return FakeChannel::decoded<common::FenceRequest>(channel->sent().back());
     };
     const auto list = of_features(common::kFeatureSegments);
@@ -180,7 +181,7 @@ TEST_F(SessionTest, GroupConstruct_OfManyListed_IsSentAsRangesToServersThatTakeT
         session->set_features(features);
         std::vector<pmix_proc_t> procs;
         for (size_t i = 0; i < n; ++i) procs.push_back(members[i].to_c());
-        EXPECT_EQ(group_construct(*session, "g", procs.data(), n, nullptr, 0, nullptr, nullptr), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, group_construct(*session, "g", procs.data(), n, nullptr, 0, nullptr, nullptr));
         return FakeChannel::decoded<common::GroupRequest>(channel->sent().back());
     };
     const auto list = of_features(common::kFeatures & ~common::kFeatureGroupRanges, members.size());
@@ -202,7 +203,7 @@ TEST_F(SessionTest, GroupConstruct_OfManyListed_IsSentAsRangesToServersThatTakeT
     const auto back = [](pmix_status_t status, pmix_info_t[], size_t, void* once, pmix_release_cbfunc_t, void*) {
         static_cast<Once*>(once)->fire(status);
     };
-    ASSERT_EQ(group_construct_nb(*session, "g", procs.data(), procs.size(), nullptr, 0, back, &done), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, group_construct_nb(*session, "g", procs.data(), procs.size(), nullptr, 0, back, &done));
     EXPECT_TRUE(done.wait());
     const auto called_back = FakeChannel::decoded<common::GroupRequest>(channel->sent().back());
     EXPECT_TRUE(called_back.procs.empty());
@@ -225,7 +226,7 @@ TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     strcpy(data[0].key, "a");
     strcpy(data[1].key, "b");
     strcpy(data[2].key, "c");
-    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, lookup(*session, data, 3, nullptr, 0));
     EXPECT_STREQ(data[0].value.data.string, "a");
     EXPECT_EQ(data[0].proc.rank, 5u);
     EXPECT_EQ(data[1].value.type, PMIX_UNDEF);
@@ -257,7 +258,7 @@ TEST_F(SessionTest, Lookup_WithWait_CountsWhatWasFound) {
         free(data[0].value.type == PMIX_STRING ? data[0].value.data.string : nullptr);
         return rc;
     };
-    EXPECT_EQ(look(1), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, look(1));
     EXPECT_EQ(look(2), PMIX_ERR_PARTIAL_SUCCESS);
     EXPECT_EQ(look(0), PMIX_ERR_PARTIAL_SUCCESS) << "0 is all of them";
     EXPECT_EQ(look(-1), PMIX_ERR_BAD_PARAM);
@@ -270,13 +271,13 @@ TEST_F(SessionTest, Publish_OfAnEmptyKey_IsRefused) {
     info.value.type = PMIX_BOOL;
     EXPECT_EQ(publish(*session, &info, 1), PMIX_ERR_BAD_PARAM);
     strcpy(info.key, "k");
-    EXPECT_EQ(publish(*session, &info, 1), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, publish(*session, &info, 1));
 }
 
 TEST_F(SessionTest, Fence_WithANumberAndNoList_IsRefused) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
     EXPECT_EQ(fence(*session, nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, nullptr, 0));
 }
 
 TEST_F(SessionTest, Tell_OfMoreThanAFrame_SendsNothing) {
@@ -288,7 +289,8 @@ TEST_F(SessionTest, Tell_OfMoreThanAFrame_SendsNothing) {
 
 TEST_F(SessionTest, SegmentGone_EndsTheMapping) {
     auto store = dstore::Writer::create({}).value();
-    ASSERT_EQ(session->namespaces().add("their", 7, transport::Descriptor(::dup(store->descriptor()))), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  session->namespaces().add("their", 7, transport::Descriptor(::dup(store->descriptor()))));
     common::SegmentGoneNotify gone;
     gone.nspace = "their";
     gone.instance = 7;

@@ -14,6 +14,7 @@
 #include "client/services/spawn.h"
 #include "client/session/session.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client::spawn_environment_test {
 namespace {
@@ -42,11 +43,11 @@ class SpawnEnvironment : public ::testing::Test {
         auto owned = std::make_unique<FakeChannel>(*loop, session);
         FakeChannel& channel = *owned;
         channel.on_send = [&](const common::Frame& frame) {
-            ASSERT_EQ(PMIX_SUCCESS, common::decode_message(frame.payload, request));
+            ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(frame.payload, request));
             channel.answer(frame, PMIX_ERR_NOT_SUPPORTED, common::SpawnReply());
         };
         session.set_channel(std::move(owned));
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         char command[] = "true";
         std::vector<char*> env;
         for (std::string& entry : env_of_second) env.push_back(entry.data());

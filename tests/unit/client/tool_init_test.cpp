@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace pmix::test::tool_init_test {
 namespace {
@@ -44,13 +45,13 @@ TEST(ToolInit, DoNotConnect_NobodyNamedIt_NamesItself) {
     InfoList infos;
     infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     pmix_proc_t me{}, again{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
     EXPECT_NE('\0', me.nspace[0]);
     EXPECT_EQ(0u, me.rank);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&again, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_init(&again, infos.c_array(), infos.size()));
     EXPECT_TRUE(PMIx_Check_procid(&me, &again));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
 // rows: T3
@@ -59,10 +60,10 @@ TEST(ToolInit, DoNotConnect_InStrictMode_ReturnsNoName) {
     infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     infos.append_flag(PMIX_WIREUP_STRICT, true);
     pmix_proc_t me{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
     EXPECT_EQ('\0', me.nspace[0]);
     EXPECT_EQ(PMIX_RANK_UNDEF, me.rank);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
 // rows: T10
@@ -70,27 +71,27 @@ TEST(ToolInit, SetServer_Itself_AnswersItsRequests) {
     InfoList infos;
     infos.append_flag(PMIX_TOOL_DO_NOT_CONNECT, true);
     pmix_proc_t me{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
     char key[] = PMIX_QUERY_NAMESPACES;
     char* keys[] = {key, nullptr};
     pmix_query_t query{keys, nullptr, 0};
     pmix_info_t* results = nullptr;
     size_t n = 0;
     EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Query_info(&query, 1, &results, &n));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0)) << "twice is as good as once";
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0)) << "twice is as good as once";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
     if (results != nullptr) PMIx_Info_free(results, n);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
 // rows: T6
 TEST(ToolInit, Finalize_OfTheClient_EndsATool) {
-    ASSERT_EQ(PMIX_SUCCESS, init({}));
-    ASSERT_EQ(PMIX_SUCCESS, init({}));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, init({}));
+    ASSERT_STATUS(PMIX_SUCCESS, init({}));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(1, PMIx_Initialized());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(0, PMIx_Initialized());
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_tool_finalize());
@@ -100,15 +101,15 @@ TEST(ToolInit, Finalize_OfTheClient_EndsATool) {
 TEST(ToolInit, DrivenByTheTool) {
     InfoList infos;
     infos.append_flag(PMIX_EXTERNAL_PROGRESS, true);
-    ASSERT_EQ(PMIX_SUCCESS, init(std::move(infos)));
+    ASSERT_STATUS(PMIX_SUCCESS, init(std::move(infos)));
     Called called;
-    ASSERT_EQ(PMIX_SUCCESS, call_back(called));
+    ASSERT_STATUS(PMIX_SUCCESS, call_back(called));
     ::usleep(20'000);
     EXPECT_EQ(0, called.times) << "nobody drives";
     for (int i = 0; i < 1000 && called.times == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, called.times);
     EXPECT_EQ(std::this_thread::get_id(), called.thread);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
 // proves: PMIx_tool_init PMIX_EVENT_BASE
@@ -117,16 +118,16 @@ TEST(ToolInit, DrivenByAnEventBaseOfTheTools) {
     ASSERT_NE(nullptr, base);
     InfoList infos;
     infos.append_number<void*>(PMIX_EVENT_BASE, base, PMIX_POINTER);
-    ASSERT_EQ(PMIX_SUCCESS, init(std::move(infos)));
+    ASSERT_STATUS(PMIX_SUCCESS, init(std::move(infos)));
     Called called;
-    ASSERT_EQ(PMIX_SUCCESS, call_back(called));
+    ASSERT_STATUS(PMIX_SUCCESS, call_back(called));
     PMIx_Progress();
     ::usleep(20'000);
     EXPECT_EQ(0, called.times) << "only the base drives";
     for (int i = 0; i < 1000 && called.times == 0; ++i) event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     EXPECT_EQ(1, called.times);
     EXPECT_EQ(std::this_thread::get_id(), called.thread);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     event_base_free(base);
 }
 
@@ -138,11 +139,11 @@ TEST(ToolInit, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
         infos.append_flag(PMIX_WIREUP_STRICT, strict);
         return init(std::move(infos));
     };
-    ASSERT_EQ(PMIX_SUCCESS, says(true));
+    ASSERT_STATUS(PMIX_SUCCESS, says(true));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(false));
-    EXPECT_EQ(PMIX_SUCCESS, says(true));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, says(true));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
 // proves: PMIx_tool_init PMIX_WIREUP_LOG
@@ -153,8 +154,8 @@ TEST(ToolInit, ItsLog) {
     ::close(file);
     InfoList infos, wrong;
     infos.append_string(PMIX_WIREUP_LOG, std::string("api=info@") + path);
-    ASSERT_EQ(PMIX_SUCCESS, init(std::move(infos)));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+    ASSERT_STATUS(PMIX_SUCCESS, init(std::move(infos)));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     std::ifstream in(path);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
     EXPECT_NE(std::string::npos, text.find("init 1 of")) << text;

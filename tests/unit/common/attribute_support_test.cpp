@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said of supported attributes, and how a host registers its own.
+#include "support/status.h"
 #include "unit/common/query_setting.h"
 
 namespace attribute_support_test {
@@ -14,7 +15,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     start();
     char entry[] = "fence_nb", one[] = "PMIX_TIMEOUT", two[] = "my.own.attribute";
     char* attributes[] = {one, two, nullptr};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
 
     Ask all({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Get", "PMIx_Nonsense"});
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, all.status) << "one of the functions does not exist";
@@ -34,7 +35,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     EXPECT_EQ(PMIX_UNDEF, get.find(PMIX_HOST_ATTRIBUTES)->value.type) << "the host said nothing of it";
 
     Ask client({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get_nb"}, flag(PMIX_CLIENT_ATTRIBUTES));
-    ASSERT_EQ(PMIX_SUCCESS, client.status);
+    ASSERT_STATUS(PMIX_SUCCESS, client.status);
     const InfoView levels = infos_in(*client.value("PMIx_Get_nb"));
     ASSERT_EQ(1u, levels.size());
     const auto names = attribute_names(levels[0].value);
@@ -43,7 +44,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
 
     // What only tools can do, and what tools read of a call that clients have too.
     Ask attach({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_tool_attach_to_server", "PMIx_Get"}, flag(PMIX_TOOL_ATTRIBUTES));
-    ASSERT_EQ(PMIX_SUCCESS, attach.status);
+    ASSERT_STATUS(PMIX_SUCCESS, attach.status);
     const InfoView of_tools = infos_in(*attach.value("PMIx_tool_attach_to_server"));
     ASSERT_EQ(1u, of_tools.size());
     EXPECT_STREQ(PMIX_TOOL_ATTRIBUTES, of_tools[0].key);
@@ -58,7 +59,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     InfoList text;
     text.append_string(PMIX_SERVER_ATTRIBUTES, "PMIx_Fence,PMIx_Connect");
     Ask tools({PMIX_QUERY_ATTRIBUTE_SUPPORT}, std::move(text));
-    ASSERT_EQ(PMIX_SUCCESS, tools.status);
+    ASSERT_STATUS(PMIX_SUCCESS, tools.status);
     EXPECT_NE(nullptr, tools.value("PMIx_Connect"));
 
     Ask functions({PMIX_QUERY_ATTRIBUTE_SUPPORT});
@@ -67,7 +68,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     EXPECT_EQ("PMIx_Fence", functions.text(PMIX_HOST_FUNCTIONS));
     EXPECT_EQ(std::string::npos, functions.text(PMIX_CLIENT_FUNCTIONS).find("PMIx_tool_attach_to_server"));
     Ask tool_functions({PMIX_QUERY_ATTRIBUTE_SUPPORT}, flag(PMIX_TOOL_FUNCTIONS));
-    ASSERT_EQ(PMIX_SUCCESS, tool_functions.status);
+    ASSERT_STATUS(PMIX_SUCCESS, tool_functions.status);
     EXPECT_NE(std::string::npos, tool_functions.text(PMIX_TOOL_FUNCTIONS).find("PMIx_tool_attach_to_server"));
     EXPECT_EQ(nullptr, tool_functions.value(PMIX_CLIENT_FUNCTIONS)) << "only the level that was named";
     EXPECT_EQ(0, host.upcalls) << "the library answers all of it";
@@ -80,15 +81,15 @@ TEST_F(QueryTest, RegisteringAttributes) {
     char* attributes[] = {one, nullptr};
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_Register_attributes(entry, attributes));
     start();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
     EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(entry, attributes));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(function, attributes)) << "another name of it is no repeat";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(function, attributes)) << "another name of it is no repeat";
     EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(other, nullptr)) << "no attributes at all";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(other, nullptr)) << "no attributes at all";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, attributes));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nullptr, attributes));
     Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Publish"}, flag(PMIX_HOST_ATTRIBUTES));
-    ASSERT_EQ(PMIX_SUCCESS, ask.status);
+    ASSERT_STATUS(PMIX_SUCCESS, ask.status);
     EXPECT_EQ(PMIX_UNDEF, infos_in(*ask.value("PMIx_Publish"))[0].value.type);
 }
 
@@ -99,11 +100,11 @@ TEST_F(QueryTest, RegisterAttributes_BothFormsOfAFunction_EachKeepsItsOwn) {
     char* both[] = {one, two, nullptr};
     char* first[] = {one, nullptr};
     start();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(blocking, both));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking, first));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(blocking, both));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking, first));
     EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(nonblocking, first));
     Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Fence_nb"}, flag(PMIX_HOST_ATTRIBUTES));
-    ASSERT_EQ(PMIX_SUCCESS, ask.status);
+    ASSERT_STATUS(PMIX_SUCCESS, ask.status);
     EXPECT_EQ(2u, attribute_names(infos_in(*ask.value("PMIx_Fence"))[0].value).size());
     EXPECT_EQ(1u, attribute_names(infos_in(*ask.value("PMIx_Fence_nb"))[0].value).size());
     Ask functions({PMIX_QUERY_ATTRIBUTE_SUPPORT}, flag(PMIX_HOST_FUNCTIONS));
@@ -122,8 +123,8 @@ TEST_F(QueryTest, RegisterAttributes_AllPairs_NoneIsARepeat) {
                              "Group_join",   "Group_leave",       "Group_destruct",  "Register_event_handler",
                              "Notify_event", "Allocate_resources"}) {
         std::string blocking = std::string("PMIx_") + name, nonblocking = blocking + "_nb";
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(blocking.data(), attributes)) << blocking;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking.data(), attributes)) << nonblocking;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(blocking.data(), attributes)) << blocking;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking.data(), attributes)) << nonblocking;
     }
 }
 
@@ -134,22 +135,22 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     char entry[] = "query", one[] = "PMIX_QUERY_QUEUE_LIST", spawn[] = "spawn", two[] = "PMIX_MAPBY";
     char* attributes[] = {one, nullptr};
     char* spawning[] = {two, nullptr};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Register_attributes(spawn, spawning));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(spawn, spawning));
     Ask keys({PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT});
-    ASSERT_EQ(PMIX_SUCCESS, keys.status);
+    ASSERT_STATUS(PMIX_SUCCESS, keys.status);
     const std::string list = "," + keys.text(PMIX_QUERY_SUPPORTED_KEYS) + ",";
     for (const char* key : {PMIX_QUERY_ATTRIBUTE_SUPPORT, PMIX_QUERY_NAMESPACES, PMIX_QUERY_QUEUE_LIST})
         EXPECT_NE(std::string::npos, list.find("," + std::string(key) + ",")) << key;
     EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
     Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
-    ASSERT_EQ(PMIX_SUCCESS, qualifiers.status);
+    ASSERT_STATUS(PMIX_SUCCESS, qualifiers.status);
     EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID + "," + PMIX_HOSTNAME + "," +
                   PMIX_QUERY_REPORT_AVG + "," + PMIX_QUERY_REPORT_MINMAX,
               qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
     Ask older({"pmix.qry.quals", PMIX_QUERY_MEMORY_USAGE});  // its string until OpenPMIx 6
-    ASSERT_EQ(PMIX_SUCCESS, older.status);
+    ASSERT_STATUS(PMIX_SUCCESS, older.status);
     EXPECT_EQ(qualifiers.text(PMIX_QUERY_MEMORY_USAGE), older.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ(0, host.upcalls);
 }
@@ -182,7 +183,7 @@ TEST(SupportTest, TheTableIsWhatIsChecked) {
     unknown.append("test.unknown", Value::flag(true), PMIX_INFO_REQD);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, check_required(unknown, Function::PMIx_Get, level::client));
     unknown[0].flags |= PMIX_INFO_REQD_PROCESSED;
-    EXPECT_EQ(PMIX_SUCCESS, check_required(unknown, Function::PMIx_Get, level::client)) << "somebody saw to it";
+    EXPECT_STATUS(PMIX_SUCCESS, check_required(unknown, Function::PMIx_Get, level::client)) << "somebody saw to it";
 }
 
 }  // namespace attribute_support_test

@@ -9,6 +9,7 @@
 #include "common/placement/node_map.h"
 #include "dstore/layout.h"
 #include "support/portable_random.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore::compaction_test {
@@ -84,7 +85,7 @@ void describe(Writer& w, const char* form) {
     }
     const NodeAlias aliases[] = {{0, "first"}, {map.nnodes() - 1, "last.domain"}};
     const AppRange apps[] = {{0, 2}, {2, map.rank_limit() - 2}};
-    ASSERT_EQ(PMIX_SUCCESS, w.set_placement({&map, nodes, ids, aliases, apps}));
+    ASSERT_STATUS(PMIX_SUCCESS, w.set_placement({&map, nodes, ids, aliases, apps}));
     ColumnBuilder procs(OwnerKind::proc), of_nodes(OwnerKind::node);
     for (uint32_t rank = 0; rank < 12; ++rank) {
         procs.set(rank, "p.number", u32(7 * rank % 5));
@@ -93,8 +94,8 @@ void describe(Writer& w, const char* form) {
     }
     procs.compute("p.node", Computed::node_id, PMIX_UINT32, 4);
     of_nodes.set(1, "n.text", text("second"));
-    ASSERT_EQ(PMIX_SUCCESS, w.add_columns(std::move(procs)));
-    ASSERT_EQ(PMIX_SUCCESS, w.add_columns(std::move(of_nodes)));
+    ASSERT_STATUS(PMIX_SUCCESS, w.add_columns(std::move(procs)));
+    ASSERT_STATUS(PMIX_SUCCESS, w.add_columns(std::move(of_nodes)));
 }
 
 Buffer value_of(uint32_t n) {
@@ -105,10 +106,12 @@ Buffer value_of(uint32_t n) {
 void fill(Writer& w, uint32_t seed) {
     for (uint32_t rank = 0; rank < 4; ++rank) w.add_local(rank);
     for (uint32_t n = seed; n < seed + 60; ++n) {
-        ASSERT_EQ(PMIX_SUCCESS, w.put(Owner::job(), Records().add("job." + std::to_string(n % 7), value_of(n)).list()));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      w.put(Owner::job(), Records().add("job." + std::to_string(n % 7), value_of(n)).list()));
         for (Owner o : {Owner::session(n % 3), Owner::app(n % 2), Owner::node(n % 2), Owner::proc_info(n % kRanks),
                         Owner::proc_info(kFar[n % 3])})
-            ASSERT_EQ(PMIX_SUCCESS, w.put(o, Records().add("said." + std::to_string(n % 3), value_of(n + 1)).list()));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          w.put(o, Records().add("said." + std::to_string(n % 3), value_of(n + 1)).list()));
         const uint32_t rank = n % 4;
         Records records;
         for (uint32_t k = 0; k < 3 + n % 5; ++k) records.add("own." + std::to_string(k), value_of(n + k));
@@ -122,9 +125,9 @@ void fill(Writer& w, uint32_t seed) {
         if (n >= seed + 20) records.add("gone." + std::to_string(n % 3), deleted, kScopes[n % 3]);
         ASSERT_TRUE(w.commit(rank, records.list()).ok());
         const uint32_t other = 10 + n % 9;
-        ASSERT_EQ(PMIX_SUCCESS, w.ingest(chunk_of(other, {n, n - 9, n < 20},
-                                                  Records().add("theirs." + std::to_string(n % 4), value_of(n))))
-                                    .status);
+        ASSERT_STATUS(PMIX_SUCCESS, w.ingest(chunk_of(other, {n, n - 9, n < 20},
+                                                      Records().add("theirs." + std::to_string(n % 4), value_of(n))))
+                                        .status);
     }
 }
 
@@ -162,10 +165,10 @@ TEST(Compaction, EverythingIsAnsweredAlike) {
 TEST(Compaction, WhatIsMissingBeforeIsMissedAfterwards) {
     auto w = make_writer();
     auto key = [](int n) { return Records().add("k" + std::to_string(n), u32(static_cast<uint32_t>(n))); };
-    ASSERT_EQ(PMIX_SUCCESS, w->ingest(chunk_of(9, {1, 0, true}, key(1))).status);
-    ASSERT_EQ(PMIX_SUCCESS, w->ingest(chunk_of(9, {3, 2, false}, key(3))).status);
+    ASSERT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(9, {1, 0, true}, key(1))).status);
+    ASSERT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(9, {3, 2, false}, key(3))).status);
     for (uint32_t n = 0; n < 100; ++n)
-        ASSERT_EQ(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1000 + n, 1)).list()));
+        ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1000 + n, 1)).list()));
     ASSERT_TRUE(w->compact().value());
     EXPECT_EQ(1u, w->reader().generation_of(9));
     EXPECT_EQ(u32(3), get(w->reader(), Owner::proc(9), "k3"));
@@ -184,7 +187,7 @@ TEST(Compaction, AllGapsOfARank_StayWhereTheyWere) {
     const uint32_t last = 1 + 2 * layout::kMaxGaps;
     for (uint32_t g = 3; g <= last; g += 2) ASSERT_EQ(1u, w->ingest(delta(g)).blocks);
     for (uint32_t n = 0; n < 100; ++n)
-        ASSERT_EQ(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1000 + n, 1)).list()));
+        ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1000 + n, 1)).list()));
     ASSERT_TRUE(w->compact().value());
     EXPECT_EQ(1u, w->reader().generation_of(9));
     for (uint32_t g = 3; g <= last; g += 2) EXPECT_EQ(1u, w->ingest(delta(g)).skipped) << g;
@@ -213,19 +216,19 @@ TEST(Compaction, Deletion_HidesAfterwardsWhatItHidBefore) {
     commit("known", deleted);
     commit("missing", u32(3));
     commit("missing", deleted);
-    for (size_t i : {0u, 1u, 3u}) ASSERT_EQ(PMIX_SUCCESS, w->ingest(deltas[i]).status);
+    for (size_t i : {0u, 1u, 3u}) ASSERT_STATUS(PMIX_SUCCESS, w->ingest(deltas[i]).status);
     ASSERT_TRUE(w->compact().value());
     ASSERT_TRUE(from->compact().value());
     EXPECT_LT(w->published_bytes(), 10'000u);
     EXPECT_EQ(get(w->reader(), Owner::proc(0), "known"), Buffer{});
     EXPECT_EQ(get(from->reader(), Owner::proc(0), "known"), Buffer{});
-    ASSERT_EQ(PMIX_SUCCESS, w->ingest(deltas[2]).status);
+    ASSERT_STATUS(PMIX_SUCCESS, w->ingest(deltas[2]).status);
     EXPECT_EQ(get(w->reader(), Owner::proc(0), "missing"), Buffer{}) << "the deletion is newer";
     // Nodes that do not know of it yet are told as before, and it is no change to delete again.
     const RankSince since[] = {{0, 1}};
     auto other = make_writer();
-    ASSERT_EQ(PMIX_SUCCESS, other->ingest(deltas[0]).status);
-    ASSERT_EQ(PMIX_SUCCESS, other->ingest(from->contribution(since).value()).status);
+    ASSERT_STATUS(PMIX_SUCCESS, other->ingest(deltas[0]).status);
+    ASSERT_STATUS(PMIX_SUCCESS, other->ingest(from->contribution(since).value()).status);
     EXPECT_EQ(get(other->reader(), Owner::proc(0), "known"), Buffer{});
     EXPECT_EQ(from->commit(0, Records().add("known", deleted).list()).value(), 4u);
 }
@@ -267,7 +270,7 @@ TEST(Compaction, ReplacedColumnsOfRanksAndNodes_AreGivenBack) {
             ColumnBuilder sets(kind);
             for (uint32_t rank = 0; rank < 4; ++rank)
                 sets.set(rank, "sets", text(std::string(1 + (n + rank) % 20, 'x')));
-            ASSERT_EQ(PMIX_SUCCESS, w->add_columns(std::move(sets)));
+            ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(sets)));
             if (w->compaction_due()) times += w->compact().value();
             most = std::max(most, w->published_bytes());
         }
@@ -294,7 +297,7 @@ TEST(Compaction, ReplacedPlacements_AreGivenBack) {
         }
         const NodeAlias aliases[] = {{0, "first"}};
         const AppRange apps[] = {{0, map.nranks()}};
-        ASSERT_EQ(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
+        ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
         if (w->compaction_due()) times += w->compact().value();
         most = std::max(most, w->published_bytes());
     }
@@ -308,7 +311,7 @@ TEST(Compaction, LargeColumnsThatCount_AreNotCopiedForALittle) {
     auto w = make_writer();
     ColumnBuilder large(OwnerKind::proc);
     for (uint32_t rank = 0; rank < 20000; ++rank) large.set(rank, "p.text", text("of rank " + std::to_string(rank)));
-    ASSERT_EQ(PMIX_SUCCESS, w->add_columns(std::move(large)));
+    ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(large)));
     const uint64_t columns = w->published_bytes();
     ASSERT_GT(columns, 600u << 10);
     for (uint32_t rank = 0; w->published_bytes() < columns * 5 / 3; ++rank) {

@@ -11,6 +11,7 @@
 #include "common/codec/portable.h"
 #include "common/values/value.h"
 #include "support/portable_random.h"
+#include "support/status.h"
 
 namespace pmix::common::data_moves_test {
 namespace {
@@ -29,7 +30,7 @@ struct Buffer : pmix_data_buffer_t {
 void expect_values(pmix_data_buffer_t& buffer, Elements& went, const char* how) {
     Elements unpacked(went.type(), went.size());
     auto n = static_cast<int32_t>(went.size());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &n, went.type()))
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, unpacked.data(), &n, went.type()))
         << how << " " << went.type();
     ASSERT_EQ(went.size(), static_cast<size_t>(n)) << how;
     const pmix_data_type_t compared = went.type() == PMIX_REGEX ? pmix_data_type_t{PMIX_STRING} : went.type();
@@ -46,33 +47,33 @@ TEST_P(Moves, EveryTypeIsUnpackedWhole) {
         Elements went(GetParam(), 1 + seed % 5);
         random.fill(&went);
         Buffer packed;
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_Data_pack(nullptr, &packed, went.data(), static_cast<int32_t>(went.size()), GetParam()));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_Data_pack(nullptr, &packed, went.data(), static_cast<int32_t>(went.size()), GetParam()));
 
         // Behind other values, and with other values behind.
         Buffer joined;
         int32_t mark = 77, n = 1;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &joined, &mark, 1, PMIX_INT32));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_copy_payload(&joined, &packed));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &joined, &mark, 1, PMIX_INT32));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &joined, &mark, 1, PMIX_INT32));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy_payload(&joined, &packed));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &joined, &mark, 1, PMIX_INT32));
         mark = 0;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &joined, &mark, &n, PMIX_INT32));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &joined, &mark, &n, PMIX_INT32));
         EXPECT_EQ(77, mark);
         expect_values(joined, went, "joined");
         mark = 0;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &joined, &mark, &n, PMIX_INT32));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &joined, &mark, &n, PMIX_INT32));
         EXPECT_EQ(77, mark);
         EXPECT_EQ(joined.unpack_ptr, joined.pack_ptr);
 
         // A copy of the bytes in another buffer; the first stays as it is.
         pmix_byte_object_t seen = {packed.base_ptr, packed.bytes_used};
         Buffer embedded;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_embed(&embedded, &seen));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&embedded, &seen));
         expect_values(embedded, went, "embedded");
 
         // Out of the buffer, made small enough to be worth it, back, and into another buffer.
         pmix_byte_object_t payload = {};
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_unload(&packed, &payload));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(&packed, &payload));
         EXPECT_EQ(nullptr, packed.base_ptr);
         std::string long_payload;
         while (long_payload.size() < 8192) long_payload.append(payload.bytes, payload.size);
@@ -87,7 +88,7 @@ TEST_P(Moves, EveryTypeIsUnpackedWhole) {
         std::free(small);
         pmix_byte_object_t whole = {reinterpret_cast<char*>(again), again_size};
         Buffer loaded;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Data_load(&loaded, &whole));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&loaded, &whole));
         EXPECT_EQ(nullptr, whole.bytes);
         expect_values(loaded, went, "decompressed");
         expect_values(loaded, went, "decompressed, the second of them");

@@ -18,6 +18,7 @@
 #include "common/values/array_value.h"
 #include "support/own_module.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "topology/hwloc_library.h"
 
 namespace pmix::test::fabric_test {
@@ -80,19 +81,19 @@ class FabricOfDevices : public ::testing::Test {
         pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
         fabric.name = const_cast<char*>("mine");
         // The one that jobs' messages go over, where nobody chooses.
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
         EXPECT_STREQ("mine", fabric.name);
         EXPECT_EQ("infiniband", text(description(fabric), PMIX_FABRIC_IDENTIFIER));
         EXPECT_EQ("0x15b3", text(description(fabric), PMIX_FABRIC_VENDOR));
         EXPECT_EQ(1u, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
         EXPECT_EQ(fabric.index, number(description(fabric), PMIX_FABRIC_INDEX));
         EXPECT_EQ("ib0", names_of_devices(fabric));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
         EXPECT_EQ("ib0", names_of_devices(fabric));
 
         pmix_fabric_t other = PMIX_FABRIC_STATIC_INIT;
         pmix_info_t ethernet = directive(PMIX_FABRIC_IDENTIFIER, "ethernet", true);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&other, &ethernet, 1));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&other, &ethernet, 1));
         EXPECT_EQ("eth0,eth1,eth2", names_of_devices(other));
         EXPECT_NE(fabric.index, other.index);
         const InfoView first =
@@ -109,7 +110,7 @@ class FabricOfDevices : public ::testing::Test {
         pmix_fabric_t again = PMIX_FABRIC_STATIC_INIT;
         pmix_info_t which = PMIX_INFO_STATIC_INIT;
         PMIx_Info_load(&which, PMIX_FABRIC_INDEX, &other.index, PMIX_SIZE);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&again, &which, 1));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&again, &which, 1));
         EXPECT_EQ("eth0,eth1,eth2", names_of_devices(again));
 
         // What is not here, each by its directive.
@@ -123,19 +124,19 @@ class FabricOfDevices : public ::testing::Test {
             EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register(&none, &wrong, 1)) << key;
         }
         pmix_info_t vendor = directive(PMIX_FABRIC_VENDOR, "0x15b3");
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&none, &vendor, 1));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&none));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&none, &vendor, 1));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&none));
         pmix_info_t strange = directive("site.fabric.color", "green", true);
         EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&none, &strange, 1));
         expect_empty(none);
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update(&none)) << "not registered";
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&none));
 
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
         expect_empty(fabric);
         EXPECT_STREQ("mine", fabric.name);
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&fabric)) << "twice";
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&again));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&again));
         // The other stays: the last finalize frees what it holds.
     }
 };
@@ -145,7 +146,7 @@ class FabricOfDevices : public ::testing::Test {
 TEST_F(FabricOfDevices, AProcessAloneSeesItsOwnNode) {
     ASSERT_EQ(PMIX_ERR_UNREACH, PMIx_Init(nullptr, nullptr, 0));
     expect_each_way();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: X3 X4
@@ -166,10 +167,10 @@ TEST_F(FabricOfDevices, WhatHostsDeliveredOfOtherNodesCountsToo) {
     node.append_string(PMIX_HOSTNAME, "another-node");
     node.append(PMIX_FABRIC_DEVICES, std::move(common::array_value(std::move(devices))).value());
     delivered.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(node))).value());
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_server_deliver_inventory(delivered.c_array(), delivered.size(), nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_deliver_inventory(delivered.c_array(), delivered.size(), nullptr, 0, nullptr, nullptr));
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
     EXPECT_EQ("ib0,far0", names_of_devices(fabric));
     EXPECT_EQ(2u, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
     EXPECT_EQ("unknown", text(description(fabric), PMIX_FABRIC_VENDOR)) << "not all are of one";
@@ -255,7 +256,7 @@ struct FabricHost {
 
 void expect_costs(const pmix_fabric_t& fabric, size_t n) {
     void* costs = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, description(fabric).get(PMIX_FABRIC_COST_MATRIX, &costs));
+    EXPECT_STATUS(PMIX_SUCCESS, description(fabric).get(PMIX_FABRIC_COST_MATRIX, &costs));
     ASSERT_NE(nullptr, costs);
     EXPECT_EQ(n, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
     const auto* matrix = static_cast<const uint16_t*>(costs);
@@ -278,7 +279,7 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
         << "nobody registered it as supported";
     pmix_info_t directives[] = {directive(PMIX_FABRIC_PLANE, "p1", true),
                                 directive("site.fabric.color", "green", false)};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives, 2));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, directives, 2));
     EXPECT_EQ("p1", text(host.seen, PMIX_FABRIC_PLANE)) << "the host's to read, like what only the host has";
     EXPECT_EQ("green", text(host.seen, "site.fabric.color"));
     EXPECT_EQ(::geteuid(), number(host.seen, PMIX_USERID));
@@ -297,7 +298,7 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
 
     host.devices = 3;
     const size_t index = fabric.index;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
     EXPECT_EQ(1, host.updates);
     EXPECT_EQ(index, number(host.seen, PMIX_FABRIC_INDEX)) << "which one is meant";
     EXPECT_EQ("p1", text(host.seen, PMIX_FABRIC_PLANE));
@@ -306,25 +307,25 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
 
     // Nothing has changed, and nothing can be said: the contents stay.
     host.says_nothing = true;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
     expect_costs(fabric, 3);
     host.returns = PMIX_ERR_NOT_FOUND;
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Fabric_update(&fabric));
     expect_costs(fabric, 3);
     host.returns = PMIX_OPERATION_SUCCEEDED;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
     expect_empty(fabric);
 
     // Zeroed without a deregistration, and registered anew.
     host.returns = PMIX_SUCCESS;
     host.says_nothing = false;
     host.devices = 2;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
     fabric = PMIX_FABRIC_STATIC_INIT;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
     expect_costs(fabric, 2);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
 }
 
 // rows: X3 U17
@@ -354,23 +355,23 @@ TEST_F(FabricOfAHost, EachCallWithACallback) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update_nb(&fabric, Answer::done, nullptr)) << "not registered";
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister_nb(&fabric, Answer::done, nullptr));
     Answer registered, updated, gone;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &registered));
-    ASSERT_EQ(PMIX_SUCCESS, registered.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &registered));
+    ASSERT_STATUS(PMIX_SUCCESS, registered.wait());
     expect_costs(fabric, 2);
     host.devices = 3;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_update_nb(&fabric, Answer::done, &updated));
-    ASSERT_EQ(PMIX_SUCCESS, updated.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update_nb(&fabric, Answer::done, &updated));
+    ASSERT_STATUS(PMIX_SUCCESS, updated.wait());
     expect_costs(fabric, 3);
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister_nb(&fabric, Answer::done, &gone));
-    ASSERT_EQ(PMIX_SUCCESS, gone.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister_nb(&fabric, Answer::done, &gone));
+    ASSERT_STATUS(PMIX_SUCCESS, gone.wait());
     expect_empty(fabric);
     Answer refused;
     host.status = PMIX_ERR_NOT_FOUND;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &refused));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &refused));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, refused.wait());
     expect_empty(fabric);
     host.status = PMIX_SUCCESS;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
     EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_Fabric_deregister_nb(&fabric, nullptr, nullptr));
 }
 
@@ -395,15 +396,15 @@ struct Watcher {
 
 // rows: X4
 TEST_F(FabricOfAHost, WhoWatchesForUpdatesGetsThemAfterItsHandlers) {
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
     Watcher watcher;
     Watcher::current = &watcher;
     watcher.fabric = &fabric;
     pmix_proc_t self = ServerHere::self();
     host.devices = 3;
     // A caller that does not watch for it is left alone: it may be reading.
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_Notify_event(PMIX_FABRIC_UPDATE_PENDING, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Notify_event(PMIX_FABRIC_UPDATE_PENDING, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     pmix_status_t code = PMIX_FABRIC_UPDATED;
     ASSERT_LE(0, PMIx_Register_event_handler(&code, 1, nullptr, 0, Watcher::updated, nullptr, nullptr));
     EXPECT_EQ(0, host.updates);
@@ -411,11 +412,11 @@ TEST_F(FabricOfAHost, WhoWatchesForUpdatesGetsThemAfterItsHandlers) {
     code = PMIX_FABRIC_UPDATE_PENDING;
     // The handler gets the event above too: events are kept for their handlers.
     ASSERT_LE(0, PMIx_Register_event_handler(&code, 1, nullptr, 0, Watcher::pending, nullptr, nullptr));
-    ASSERT_EQ(PMIX_SUCCESS, watcher.over.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, watcher.over.wait());
     EXPECT_EQ(2u, watcher.before) << "untouched until the handler was done";
     EXPECT_EQ(1, host.updates);
     expect_costs(fabric, 3);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
     Watcher::current = nullptr;
 }
 

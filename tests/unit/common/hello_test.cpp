@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "support/status.h"
+
 namespace pmix::common::hello_test {
 namespace {
 
@@ -55,7 +57,7 @@ TEST_P(Hello, Conversation) {
     HelloServer server;
 
     HelloRequest sent;
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes(client.request()), sent));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(bytes(client.request()), sent));
     if (c.spoil_request) c.spoil_request(sent);
     pmix_status_t rc = server.receive(FrameHeader::request(kHello, 1), bytes(sent));
     ExpectedPeer expected;
@@ -220,7 +222,7 @@ TEST(HelloServer, WantsOneHelloAndNothingElse) {
         EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 1), good)) << "one chance";
     }
     HelloServer server;
-    EXPECT_EQ(PMIX_SUCCESS, server.receive(FrameHeader::request(kHello, 8), good));
+    EXPECT_STATUS(PMIX_SUCCESS, server.receive(FrameHeader::request(kHello, 8), good));
     EXPECT_EQ(8u, server.id());
     EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 9), good)) << "twice";
     HelloServer empty;
@@ -250,11 +252,11 @@ TEST(HelloClient, AToolIsGivenAName) {
     mine.role = PeerRole::tool;
     HelloClient client(std::move(mine), {});
     HelloServer server;
-    ASSERT_EQ(PMIX_SUCCESS, server.receive(FrameHeader::request(kHello, 1), bytes(client.request())));
+    ASSERT_STATUS(PMIX_SUCCESS, server.receive(FrameHeader::request(kHello, 1), bytes(client.request())));
     HelloReply reply;
     reply.self = ProcId("tool-17", 0);
-    EXPECT_EQ(PMIX_SUCCESS, client.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS),
-                                           bytes(server.accept(std::move(reply), {})), true));
+    EXPECT_STATUS(PMIX_SUCCESS, client.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS),
+                                               bytes(server.accept(std::move(reply), {})), true));
     EXPECT_EQ(ProcId("tool-17", 0), client.reply().self);
 }
 

@@ -13,6 +13,7 @@
 #include <regex>
 #include <sstream>
 
+#include "support/status.h"
 #include "transport/frame_log.h"
 
 namespace pmix::common::log_test {
@@ -46,7 +47,7 @@ TEST_F(Log, IsOffUntilAsked) {
     const auto count = [&] { return ++evaluated; };
     WIREUP_LOG(api, error, "%d", count());
     EXPECT_EQ(evaluated, 0);
-    ASSERT_EQ(start("warn"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("warn"));
     WIREUP_LOG(api, info, "%d", count());
     EXPECT_EQ(evaluated, 0);
     WIREUP_LOG(api, warn, "number %d", count());
@@ -58,7 +59,7 @@ TEST_F(Log, IsOffUntilAsked) {
 }
 
 TEST_F(Log, Line_HasTimeProcessAreaAndLevel) {
-    ASSERT_EQ(start("debug"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("debug"));
     errno = 5;
     WIREUP_LOG(server, debug, "rank %d joined", 4);
     EXPECT_EQ(errno, 5);
@@ -68,17 +69,17 @@ TEST_F(Log, Line_HasTimeProcessAreaAndLevel) {
 }
 
 TEST_F(Log, AreasHaveLevelsOfTheirOwn) {
-    ASSERT_EQ(start("error,server=trace,host=off"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("error,server=trace,host=off"));
     EXPECT_TRUE(log_on(LogArea::server, LogLevel::trace));
     EXPECT_TRUE(log_on(LogArea::api, LogLevel::error));
     EXPECT_FALSE(log_on(LogArea::api, LogLevel::warn));
     EXPECT_FALSE(log_on(LogArea::host, LogLevel::error));
-    ASSERT_EQ(start("server=info,debug"), PMIX_SUCCESS) << "a later item goes over an earlier one";
+    ASSERT_STATUS(PMIX_SUCCESS, start("server=info,debug")) << "a later item goes over an earlier one";
     EXPECT_TRUE(log_on(LogArea::server, LogLevel::debug));
 }
 
 TEST_F(Log, WhatIsNoSpecChangesNothing) {
-    ASSERT_EQ(start("info"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("info"));
     for (const char* bad :
          {"", "loud", "server", "server=", "=info", "cellar=info", "info,", "info@", "info@/tmp/%", "info@/tmp/%q"})
         EXPECT_EQ(start_log(bad, ProcId("job.7", 3)), PMIX_ERR_BAD_PARAM) << bad;
@@ -88,7 +89,7 @@ TEST_F(Log, WhatIsNoSpecChangesNothing) {
 }
 
 TEST_F(Log, FilesAreTheProcessOwn) {
-    ASSERT_EQ(start_log("info@" + folder_ + "/%n.%r.%p.%%", ProcId("../a b", 12)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start_log("info@" + folder_ + "/%n.%r.%p.%%", ProcId("../a b", 12)));
     WIREUP_LOG(api, info, "x");
     const std::string name = folder_ + "/.._a_b.12." + std::to_string(::getpid()) + ".%";
     struct stat what {};
@@ -99,7 +100,7 @@ TEST_F(Log, FilesAreTheProcessOwn) {
 }
 
 TEST_F(Log, LongLinesAreCut) {
-    ASSERT_EQ(start("info"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("info"));
     const std::string endless(100000, 'x');
     WIREUP_LOG(api, info, "%s", endless.c_str());
     log_text(LogArea::api, LogLevel::info, endless);
@@ -109,7 +110,7 @@ TEST_F(Log, LongLinesAreCut) {
 }
 
 TEST_F(Log, FramesAreDecodedWhateverTheyHold) {
-    ASSERT_EQ(start("frames=trace"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, start("frames=trace"));
     const uint8_t junk[] = {0xff, 0xff, 0xff, 0xff, 1, 2, 3};
     FrameHeader header = FrameHeader::request(4, 9);
     transport::log_frame(7, '<', header, {junk, sizeof junk});

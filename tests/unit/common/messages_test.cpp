@@ -57,7 +57,7 @@ TYPED_TEST(EachMessage, ComesBackTheSame) {
         const TypeParam out = filled ? sample_message<TypeParam>() : TypeParam{};
         const Blob bytes = encoded(out);
         TypeParam in;
-        ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+        ASSERT_STATUS(PMIX_SUCCESS, decode_message(bytes, in));
         EXPECT_EQ(bytes, encoded(in));
         EXPECT_EQ(printed(out), printed(in));
     }
@@ -82,7 +82,7 @@ TYPED_TEST(EachMessage, ANewerSendersFieldsAreIgnored) {
     const std::string expected = printed(sample_message<TypeParam>());
     bytes.insert(bytes.end(), {1, 2, 3, 4, 5});
     TypeParam in;
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(bytes, in));
     EXPECT_EQ(expected, printed(in));
 }
 
@@ -96,7 +96,7 @@ TYPED_TEST(EachMessage, EveryByteSpoiledIsSafe) {
             if (decode_message(bad, in) == PMIX_SUCCESS) {
                 Blob again = encoded(in);
                 TypeParam twice;
-                ASSERT_EQ(PMIX_SUCCESS, decode_message(again, twice));
+                ASSERT_STATUS(PMIX_SUCCESS, decode_message(again, twice));
                 EXPECT_EQ(again, encoded(twice));
             }
         }
@@ -136,10 +136,10 @@ TEST(Messages, Encode_ParticipantsAsRanges_AreFirstAndLastOfEach) {
     connect.ranges = fence.ranges;
     EXPECT_EQ(bytes, encoded(connect));
     FenceRequest old;
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(Bytes(bytes).first(8), old)) << "of a sender that knows no ranges";
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(Bytes(bytes).first(8), old)) << "of a sender that knows no ranges";
     EXPECT_TRUE(old.ranges.empty());
     FenceRequest again;
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, again));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(bytes, again));
     ASSERT_EQ(1u, again.ranges.size());
     EXPECT_EQ("ab", again.ranges[0].nspace);
     EXPECT_EQ(fence.ranges[0].ranks, again.ranges[0].ranks);
@@ -182,17 +182,17 @@ struct OneLayout {
         char* keys[] = {key, nullptr};
         query.keys = keys;
         const std::vector<pmix_query_t> all(queries, query);
-        EXPECT_EQ(PMIX_SUCCESS, encode_array(w, all.data(), all.size()));
+        EXPECT_STATUS(PMIX_SUCCESS, encode_array(w, all.data(), all.size()));
         w.bytes(data);
         return w.take();
     }
     static void write_flags(ByteWriter& w, size_t n) {
         const InfoList list = flags(n);
-        EXPECT_EQ(PMIX_SUCCESS, encode_infos(w, list.c_array(), list.size()));
+        EXPECT_STATUS(PMIX_SUCCESS, encode_infos(w, list.c_array(), list.size()));
     }
     static InfoList flags(size_t n) {
         InfoList list;
-        for (size_t i = 0; i < n; ++i) EXPECT_EQ(PMIX_SUCCESS, list.append_flag("k", true));
+        for (size_t i = 0; i < n; ++i) EXPECT_STATUS(PMIX_SUCCESS, list.append_flag("k", true));
         return list;
     }
 };
@@ -204,7 +204,7 @@ void expect_same_bytes(const OneLayout& layout, const M& message, const Blob& ad
     all.insert(all.end(), added.begin(), added.end());
     EXPECT_EQ(all, encoded(message));
     M in;
-    EXPECT_EQ(PMIX_SUCCESS, decode_message(layout.bytes(), in));
+    EXPECT_STATUS(PMIX_SUCCESS, decode_message(layout.bytes(), in));
     EXPECT_EQ(all, encoded(in));
     // What the call does not have must not be there.
     OneLayout everything{1, "name", 1, 1, 1, 1, {1}};
@@ -291,7 +291,7 @@ TEST(Messages, ServiceReplies_TypedMessages_HaveTheBytesOfVersion1) {
     Blob with_segment = layout({});
     with_segment[with_segment.size() - 4] = 1;
     with_segment.insert(with_segment.end(), {5, 0, 0, 0, 1, 0, 0, 0, 'a'});
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(with_segment, group));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(with_segment, group));
     ASSERT_EQ(1u, group.segments.size());
     EXPECT_EQ("a", group.segments[0].nspace);
 }
@@ -305,7 +305,7 @@ TEST(Messages, StructsInListsHaveTheirOwnEnd) {
                      46, 0, 0, 0, 1, 0, 0,    0,    'b',  7,    0,    0,    0,  // a newer sender's
                      1,  0, 0, 0, 0, 0, 0,    0,    2,    0,    0,    0,    0,    0,    0,    0,    3,    0,   0,
                      0,  0, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(bytes, in));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(bytes, in));
     ASSERT_EQ(2u, in.segments.size());
     EXPECT_EQ("a", in.segments[0].nspace);
     EXPECT_EQ(0u, in.segments[0].generation);
@@ -390,8 +390,8 @@ Blob with_topology() {
     Blob bytes;
     {
         InfoList infos;
-        EXPECT_EQ(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
-        EXPECT_EQ(PMIX_SUCCESS, infos.append_string("next", "text"));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_string("next", "text"));
         M message;
         message.infos = std::move(infos);
         bytes = encoded(message);
@@ -406,7 +406,7 @@ TEST(Messages, ATopologyForAProcessWithoutHwloc) {
     LogRequest request;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, decode_message(with_topology<LogRequest>(), request)) << "not malformed";
     EventNotify event;
-    ASSERT_EQ(PMIX_SUCCESS, decode_message(with_topology<EventNotify>(), event));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_message(with_topology<EventNotify>(), event));
     ASSERT_EQ(2u, event.infos.size());
     const pmix_value_t& value = event.infos.data()[0].value;
     ASSERT_EQ(PMIX_TOPO, value.type);
@@ -423,6 +423,7 @@ TEST(Commands, NumbersAndNamesAreUnique) {
 #define WIREUP_COMMAND(number, name, request, reply, since) ++count, numbers.insert(number), names.insert(#name);
 #define WIREUP_NOTIFY(number, name, message, since) ++count, numbers.insert(number), names.insert(#name);
 #include "common/protocol/commands.def"
+#include "support/status.h"
     EXPECT_EQ(static_cast<size_t>(count), numbers.size());
     EXPECT_EQ(static_cast<size_t>(count), names.size());
     EXPECT_STREQ("fence", command_name(static_cast<uint16_t>(Command::fence)));
@@ -432,8 +433,9 @@ TEST(Commands, NumbersAndNamesAreUnique) {
 
 TEST(Commands, ReencodeKnowsKinds) {
     ByteWriter w;
-    EXPECT_EQ(PMIX_SUCCESS, reencode_payload(FrameHeader::request(4, 1), encoded(FenceRequest{}), w));
-    EXPECT_EQ(PMIX_SUCCESS, reencode_payload(FrameHeader::notify(2), encoded(CommitRequest{}), w)) << "no reply wanted";
+    EXPECT_STATUS(PMIX_SUCCESS, reencode_payload(FrameHeader::request(4, 1), encoded(FenceRequest{}), w));
+    EXPECT_STATUS(PMIX_SUCCESS, reencode_payload(FrameHeader::notify(2), encoded(CommitRequest{}), w))
+        << "no reply wanted";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(999, 1), {}, w));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(16, 1), {}, w)) << "an event is no request";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::reply(16, 1, PMIX_SUCCESS), {}, w));

@@ -13,6 +13,7 @@
 #include "common/values/info_view.h"
 #include "common/values/value.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace model_test {
 
@@ -73,7 +74,7 @@ TEST(ModelTest, OfAClient) {
     declare(infos);
     ASSERT_EQ(PMIX_ERR_UNREACH, PMIx_Init(nullptr, infos.c_array(), infos.size())) << "alone";
     EXPECT_EQ(all(), heard());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: V1

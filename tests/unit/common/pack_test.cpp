@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/random_value.h"
+#include "support/status.h"
 
 namespace pmix::common::pack_test {
 namespace {
@@ -16,18 +17,18 @@ namespace {
 Value decoded(const ByteWriter& w) {
     ByteReader r(w.view());
     Value v;
-    EXPECT_EQ(decode_value(r, v.c_ptr()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode_value(r, v.c_ptr()));
     EXPECT_TRUE(r.finished());
     return v;
 }
 
 TEST(Pack, BytesOfCommonTypes) {
     ByteWriter w;
-    ASSERT_EQ(encode_value(w, Value::u32(0x01020304).get()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, Value::u32(0x01020304).get()));
     EXPECT_EQ(std::vector<uint8_t>(w.view().begin(), w.view().end()), (std::vector<uint8_t>{14, 0, 4, 3, 2, 1}));
     w.clear();
     Result<Value> text = Value::string("ab");
-    ASSERT_EQ(encode_value(w, text->get()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, text->get()));
     EXPECT_EQ(std::vector<uint8_t>(w.view().begin(), w.view().end()),
               (std::vector<uint8_t>{3, 0, 3, 0, 0, 0, 'a', 'b', 0}));
 }
@@ -35,12 +36,12 @@ TEST(Pack, BytesOfCommonTypes) {
 TEST(Pack, StringAndNull) {
     ByteWriter w;
     Result<Value> null = Value::load(nullptr, PMIX_STRING);
-    ASSERT_EQ(encode_value(w, null->get()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, null->get()));
     Value back = decoded(w);
     EXPECT_EQ(back.type(), PMIX_STRING);
     EXPECT_EQ(back.get().data.string, nullptr);
     pmix_value_t fast;
-    ASSERT_EQ(decode_value_into(w.view(), &fast), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_value_into(w.view(), &fast));
     EXPECT_EQ(fast.type, PMIX_STRING);
     EXPECT_EQ(fast.data.string, nullptr);
 }
@@ -53,12 +54,12 @@ TEST(Pack, EveryTypeComesBackEqual) {
             pmix_value_t v;
             random.value(&v, type);
             ByteWriter w;
-            ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v)) << type << " seed " << seed;
             EXPECT_EQ(encoded_type(w.view()), type);
             Value back = decoded(w);
             EXPECT_EQ(compare_values(v, back.get()), PMIX_EQUAL) << type << " seed " << seed;
             pmix_value_t fast;
-            ASSERT_EQ(decode_value_into(w.view(), &fast), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, decode_value_into(w.view(), &fast)) << type << " seed " << seed;
             EXPECT_EQ(compare_values(v, fast), PMIX_EQUAL) << type << " seed " << seed;
             destroy_value(&fast);
             pmix_value_t borrowed;
@@ -70,7 +71,7 @@ TEST(Pack, EveryTypeComesBackEqual) {
                 EXPECT_EQ(borrowed.type, PMIX_UNDEF);
             }
             ByteWriter again;
-            ASSERT_EQ(encode_value(again, back.get()), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, encode_value(again, back.get()));
             EXPECT_TRUE(std::ranges::equal(w.view(), again.view())) << type << " seed " << seed;
             destroy_value(&v);
         }
@@ -107,7 +108,7 @@ TEST(Pack, EveryTruncationIsAnError) {
             pmix_value_t v;
             random.value(&v, type, 2);
             ByteWriter w;
-            ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v));
             destroy_value(&v);
             size_t step = w.size() > 4000 ? 7 : 1;
             for (size_t n = 0; n < w.size(); n += step) {
@@ -132,7 +133,7 @@ TEST(Pack, HostileBytesNeverCrash) {
         pmix_value_t v;
         random.value(&v, random.type(), 2);
         ByteWriter w;
-        ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v));
         destroy_value(&v);
         if (w.size() < 3) continue;
         for (int flips = 0; flips < 3; ++flips)
@@ -177,9 +178,9 @@ TEST(Pack, ArraysOfNumbers_AreBoundedByTheirBytes) {
     value.type = PMIX_DATA_ARRAY;
     value.data.darray = &array;
     ByteWriter w;
-    ASSERT_EQ(PMIX_SUCCESS, encode_value(w, value));
+    ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, value));
     Value back;
-    ASSERT_EQ(PMIX_SUCCESS, decode_value_into(w.view(), back.c_ptr()));
+    ASSERT_STATUS(PMIX_SUCCESS, decode_value_into(w.view(), back.c_ptr()));
     ASSERT_EQ(kMany, back.get().data.darray->size);
     EXPECT_EQ(9, static_cast<const uint8_t*>(back.get().data.darray->array)[kMany - 1]);
     array.size = size_t{kMaxFramePayload} + 1;
@@ -207,7 +208,7 @@ TEST(Pack, ANumber_TakesNoMemoryAndTheSameBytes) {
         ++numbers;
         std::memset(&value.data, 0x5a, row->size);
         ByteWriter w;
-        ASSERT_EQ(PMIX_SUCCESS, encode_value(w, value)) << row->name;
+        ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, value)) << row->name;
         const size_t size = encode_number(value, bytes);
         ASSERT_EQ(w.size(), size) << row->name;
         EXPECT_EQ(0, std::memcmp(w.data(), bytes, size)) << row->name;
@@ -260,15 +261,15 @@ TEST(Pack, ScalarsWithoutMemory) {
     for (pmix_data_type_t type : types) {
         size_t n = encode_scalar(type, 1, bytes);
         pmix_value_t v;
-        ASSERT_EQ(decode_value_into({bytes, n}, &v), PMIX_SUCCESS) << type;
+        ASSERT_STATUS(PMIX_SUCCESS, decode_value_into({bytes, n}, &v)) << type;
         EXPECT_EQ(v.type, type);
         uint64_t number = type == PMIX_BOOL && v.data.flag;
         if (type != PMIX_BOOL) {
-            EXPECT_EQ(PMIX_SUCCESS, read_number(v, &number)) << type;
+            EXPECT_STATUS(PMIX_SUCCESS, read_number(v, &number)) << type;
         }
         EXPECT_EQ(number, 1u) << type;
         ByteWriter w;
-        ASSERT_EQ(encode_value(w, v), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v));
         EXPECT_TRUE(std::ranges::equal(w.view(), Bytes(bytes, n)));
     }
     EXPECT_EQ(encode_scalar(PMIX_STRING, 1, bytes), 0u);
@@ -287,10 +288,10 @@ TEST(Pack, LongestKeysAndNamespacesSurvive) {
     memset(pdata.proc.nspace, 'n', PMIX_MAX_NSLEN);
     pdata.proc.rank = 5;
     ByteWriter w;
-    ASSERT_EQ(encode_array(w, &pdata, 1), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_array(w, &pdata, 1));
     ByteReader r(w.view());
     CArray<pmix_pdata_t> back;
-    ASSERT_EQ(decode_array(r, &back), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_array(r, &back));
     ASSERT_EQ(back.size(), 1u);
     EXPECT_EQ(strlen(back[0].key), size_t{PMIX_MAX_KEYLEN});
     EXPECT_EQ(strlen(back[0].proc.nspace), size_t{PMIX_MAX_NSLEN});
@@ -312,14 +313,14 @@ TEST(Pack, RequestsCarryAppsQueriesAndProcs) {
         void* p = nullptr;
         for (int type_id : {PMIX_APP, PMIX_QUERY, PMIX_PROC, PMIX_PDATA, PMIX_REGATTR, PMIX_NODE_STATS}) {
             auto type = static_cast<pmix_data_type_t>(type_id);
-            ASSERT_EQ(create_array(type, 3, &p), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, create_array(type, 3, &p));
             for (size_t i = 0; i < 3; ++i) random.element(type, static_cast<char*>(p) + i * type_row(type)->size);
             ByteWriter w;
-            ASSERT_EQ(encode_list(w, type, p, 3), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, encode_list(w, type, p, 3));
             void* back = nullptr;
             size_t n = 0;
             ByteReader r(w.view());
-            ASSERT_EQ(decode_list(r, type, &back, &n), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, decode_list(r, type, &back, &n));
             EXPECT_TRUE(r.finished());
             ASSERT_EQ(n, 3u);
             EXPECT_EQ(compare_elements(type, p, back, 3), 0);
@@ -333,27 +334,27 @@ TEST(Pack, BorrowedBytesPointIntoTheEncoding) {
     ByteWriter w;
     pmix_byte_object_t bo{const_cast<char*>("hello"), 5};
     Result<Value> v = Value::load(&bo, PMIX_BYTE_OBJECT);
-    ASSERT_EQ(encode_value(w, v->get()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_value(w, v->get()));
     pmix_value_t borrowed;
-    ASSERT_EQ(borrow_value(w.view(), &borrowed), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, borrow_value(w.view(), &borrowed));
     EXPECT_EQ(reinterpret_cast<uint8_t*>(borrowed.data.bo.bytes), w.data() + kBytesOffset);
     EXPECT_EQ(borrowed.data.bo.size, 5u);
     pmix_value_t copy;
-    ASSERT_EQ(decode_value_into(w.view(), &copy), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_value_into(w.view(), &copy));
     EXPECT_EQ(memcmp(copy.data.bo.bytes, "hello", 5), 0);
     destroy_value(&copy);
 }
 
 TEST(Pack, InfosRoundTripWithoutMemoryFlags) {
     InfoList list;
-    ASSERT_EQ(list.append_string("pmix.one", "1"), PMIX_SUCCESS);
-    ASSERT_EQ(list.append_number("pmix.two", uint32_t{2}, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_string("pmix.one", "1"));
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_number("pmix.two", uint32_t{2}, PMIX_UINT32));
     list[0].flags = PMIX_INFO_REQD | PMIX_INFO_ARRAY_END;
     ByteWriter w;
-    ASSERT_EQ(encode_infos(w, list.c_array(), list.size()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode_infos(w, list.c_array(), list.size()));
     ByteReader r(w.view());
     InfoList back;
-    ASSERT_EQ(decode_infos(r, &back), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_infos(r, &back));
     ASSERT_EQ(back.size(), 2u);
     EXPECT_EQ(back[0].flags, pmix_info_directives_t{PMIX_INFO_REQD});
     EXPECT_EQ(back[1].flags, pmix_info_directives_t{PMIX_INFO_ARRAY_END});

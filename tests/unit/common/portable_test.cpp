@@ -15,6 +15,7 @@
 #include "support/data_golden.h"
 #include "support/data_samples.h"
 #include "support/portable_random.h"
+#include "support/status.h"
 
 namespace pmix::common::portable_test {
 namespace {
@@ -50,7 +51,7 @@ std::string hex(const pmix_data_buffer_t& b) {
 template <class T>
 std::string packed_hex(const T& value, pmix_data_type_t type) {
     Buffer b;
-    EXPECT_EQ(pack_values(&b, &value, 1, type), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, pack_values(&b, &value, 1, type));
     return hex(b);
 }
 
@@ -65,7 +66,7 @@ TEST(Portable, SamplesPackToTheBytesKept) {
     for (size_t i = 0; i < g_nsamples; ++i) {
         const pmix_sample_t& s = g_samples[i];
         Buffer b;
-        ASSERT_EQ(pack_values(&b, s.values, static_cast<size_t>(s.n), s.type), PMIX_SUCCESS) << s.name;
+        ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, s.values, static_cast<size_t>(s.n), s.type)) << s.name;
         EXPECT_STREQ(s.name, test::kGolden[i].name);
         EXPECT_EQ(hex(b), test::kGolden[i].hex) << s.name;
     }
@@ -100,10 +101,10 @@ TEST(Portable, EveryTypeComesBackEqual) {
             test::Elements went(type, n);
             random.fill(&went);
             Buffer b;
-            ASSERT_EQ(pack_values(&b, went.data(), n, type), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, went.data(), n, type)) << type << " seed " << seed;
             test::Elements unpacked(type, n + 1);
             auto count = static_cast<int32_t>(n + 1);
-            ASSERT_EQ(unpack_values(&b, unpacked.data(), &count, type), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, unpack_values(&b, unpacked.data(), &count, type)) << type << " seed " << seed;
             ASSERT_EQ(count, static_cast<int32_t>(n));
             EXPECT_EQ(b.unpack_ptr, b.base_ptr + b.bytes_used);
             for (size_t i = 0; i < n; ++i) {
@@ -111,7 +112,7 @@ TEST(Portable, EveryTypeComesBackEqual) {
                 EXPECT_EQ(compare_elements(compared, went.at(i), unpacked.at(i), 1), 0) << type << " seed " << seed;
             }
             Buffer again;
-            ASSERT_EQ(pack_values(&again, unpacked.data(), n, type), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, pack_values(&again, unpacked.data(), n, type));
             EXPECT_EQ(again.bytes(), b.bytes()) << type << " seed " << seed;
         }
     }
@@ -145,7 +146,7 @@ TEST(Portable, EveryTruncationIsAnError) {
             test::Elements e(type, 2);
             random.fill(&e);
             Buffer b;
-            ASSERT_EQ(pack_values(&b, e.data(), 2, type), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, e.data(), 2, type));
             const ByteVector whole = b.bytes();
             const size_t step = whole.size() > 2000 ? 7 : 1;
             for (size_t cut = 0; cut < whole.size(); cut += step) {
@@ -163,7 +164,7 @@ TEST(Portable, FlippedBytesAreHarmless) {
         test::Elements e(type, 1);
         random.fill(&e);
         Buffer b;
-        ASSERT_EQ(pack_values(&b, e.data(), 1, type), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, e.data(), 1, type));
         ByteVector bytes = b.bytes();
         for (size_t i = 0; i < std::min<size_t>(bytes.size(), 400); ++i) {
             for (uint8_t x : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
@@ -226,14 +227,14 @@ TEST(Portable, NestingIsBounded) {
     Buffer b;
     EXPECT_EQ(pack_values(&b, &arrays[0], 1, PMIX_DATA_ARRAY), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(b.bytes_used, 0u);
-    EXPECT_EQ(pack_values(&b, &arrays[40], 1, PMIX_DATA_ARRAY), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, pack_values(&b, &arrays[40], 1, PMIX_DATA_ARRAY));
 }
 
 // rows: D2
 TEST(Portable, LessRoomThanValues) {
     Buffer b;
     char* words[] = {const_cast<char*>("one"), const_cast<char*>("two"), const_cast<char*>("three")};
-    ASSERT_EQ(pack_values(&b, words, 3, PMIX_STRING), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, words, 3, PMIX_STRING));
     char* back[3] = {};
     int32_t n = 2;
     EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_UNPACK_INADEQUATE_SPACE);
@@ -247,7 +248,7 @@ TEST(Portable, LessRoomThanValues) {
     n = -1;
     EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_BAD_PARAM);
     n = 3;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, unpack_values(&b, back, &n, PMIX_STRING));
     EXPECT_STREQ(back[2], "three");
     destroy_elements(PMIX_STRING, back, 3);
     n = 3;
@@ -256,7 +257,7 @@ TEST(Portable, LessRoomThanValues) {
     // Reading takes nothing away.
     b.unpack_ptr = b.base_ptr;
     n = 3;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, unpack_values(&b, back, &n, PMIX_STRING));
     destroy_elements(PMIX_STRING, back, 3);
 }
 
@@ -268,20 +269,20 @@ TEST(Portable, DescribedBuffersAreReadAndContinued) {
     int32_t n = 1;
     EXPECT_EQ(unpack_values(&b, &back, &n, PMIX_INT32), PMIX_ERR_PACK_MISMATCH);
     n = 1;
-    ASSERT_EQ(unpack_values(&b, &back, &n, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, unpack_values(&b, &back, &n, PMIX_UINT32));
     EXPECT_EQ(back, number);
-    ASSERT_EQ(pack_values(&b, &number, 1, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, &number, 1, PMIX_UINT32));
     EXPECT_EQ(b.bytes(), (ByteVector{9, 2, PMIX_UINT32, 0xac, 2, 9, 2, PMIX_UINT32, 0xac, 2}));
     n = 1;
-    EXPECT_EQ(unpack_values(&b, &back, &n, PMIX_UINT32), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, unpack_values(&b, &back, &n, PMIX_UINT32));
     // The two kinds do not go into one buffer.
     Buffer plain;
-    ASSERT_EQ(pack_values(&plain, &number, 1, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, pack_values(&plain, &number, 1, PMIX_UINT32));
     b.unpack_ptr = b.base_ptr;
     EXPECT_EQ(append_unread(&plain, b), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(append_unread(&b, plain), PMIX_ERR_BAD_PARAM);
     Buffer empty;
-    EXPECT_EQ(append_unread(&empty, b), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, append_unread(&empty, b));
     EXPECT_EQ(empty.bytes(), b.bytes());
 }
 
@@ -289,7 +290,7 @@ TEST(Portable, DescribedBuffersAreReadAndContinued) {
 TEST(Portable, AFailureLeavesTheBufferAsItWas) {
     Buffer b;
     const uint32_t number = 5;
-    ASSERT_EQ(pack_values(&b, &number, 1, PMIX_UINT32), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, &number, 1, PMIX_UINT32));
     const ByteVector before = b.bytes();
     pmix_value_t values[2] = {};
     values[0].type = PMIX_STRING;
@@ -317,11 +318,11 @@ TEST(Portable, AFailureLeavesTheBufferAsItWas) {
 TEST(Portable, GrowingKeepsBothPositions) {
     Buffer b;
     for (uint64_t i = 0; i < 3000; ++i) {
-        ASSERT_EQ(pack_values(&b, &i, 1, PMIX_UINT64), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, &i, 1, PMIX_UINT64));
         if (i % 2 == 0) continue;
         uint64_t back = 0;
         int32_t n = 1;
-        ASSERT_EQ(unpack_values(&b, &back, &n, PMIX_UINT64), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, unpack_values(&b, &back, &n, PMIX_UINT64));
         ASSERT_EQ(back, i / 2);
         ASSERT_EQ(b.pack_ptr, b.base_ptr + b.bytes_used);
         ASSERT_GE(b.bytes_allocated, b.bytes_used);

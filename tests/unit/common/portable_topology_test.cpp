@@ -11,6 +11,7 @@
 #include "common/base/portable_bytes.h"
 #include "common/codec/portable.h"
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace pmix::common::portable_topology_test {
 namespace {
@@ -82,8 +83,8 @@ class PortableTopology : public testing::Test {
     static void pack(Buffer* b, const void* src, size_t n, pmix_data_type_t type, size_t writer) {
         BufferWriter w(b);
         w.set_support_bytes(writer);
-        ASSERT_EQ(begin_call(w, n, type, {}), PMIX_SUCCESS);
-        ASSERT_EQ(write_elements(w, src, n, type, {}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, begin_call(w, n, type, {}));
+        ASSERT_STATUS(PMIX_SUCCESS, write_elements(w, src, n, type, {}));
         w.commit();
     }
     static pmix_status_t unpack(Buffer* b, void* dest, int32_t n, pmix_data_type_t type, size_t reader) {
@@ -112,7 +113,7 @@ TEST_F(PortableTopology, Unpack_WriterHasAnotherNumberOfBytes_ReadsThatNumber) {
                     const uint32_t number = 70'000;
                     if (followed) pack(&b, &number, 1, PMIX_UINT32, writer);
                     Topology back;
-                    ASSERT_EQ(unpack(&b, static_cast<pmix_topology_t*>(&back), 1, PMIX_TOPO, reader), PMIX_SUCCESS);
+                    ASSERT_STATUS(PMIX_SUCCESS, unpack(&b, static_cast<pmix_topology_t*>(&back), 1, PMIX_TOPO, reader));
                     EXPECT_STREQ(back.source, "hwloc");
                     EXPECT_EQ(back.fake()->xml, "<xml/>");
                     EXPECT_EQ(back.fake()->support.front(), writer == 0 ? 0 : 1);
@@ -120,7 +121,7 @@ TEST_F(PortableTopology, Unpack_WriterHasAnotherNumberOfBytes_ReadsThatNumber) {
                     EXPECT_EQ(g_parsed, 1);
                     uint32_t number_back = 0;
                     if (followed) {
-                        ASSERT_EQ(unpack(&b, &number_back, 1, PMIX_UINT32, reader), PMIX_SUCCESS);
+                        ASSERT_STATUS(PMIX_SUCCESS, unpack(&b, &number_back, 1, PMIX_UINT32, reader));
                         EXPECT_EQ(number_back, number);
                     }
                     EXPECT_EQ(b.left(), 0u);
@@ -152,7 +153,7 @@ TEST_F(PortableTopology, Unpack_TopologyWithinInfos_WhatFollowsIsRead) {
                     w.flex(fold(2));
                     w.flex(PMIX_INFO);
                     w.set_support_bytes(writer);
-                    ASSERT_EQ(write_elements(w, infos, 2, PMIX_INFO, {}), PMIX_SUCCESS);
+                    ASSERT_STATUS(PMIX_SUCCESS, write_elements(w, infos, 2, PMIX_INFO, {}));
                     w.commit();
                 } else {
                     pack(&b, infos, 2, PMIX_INFO, writer);
@@ -160,14 +161,14 @@ TEST_F(PortableTopology, Unpack_TopologyWithinInfos_WhatFollowsIsRead) {
                 const char* text = "behind";
                 pack(&b, &text, 1, PMIX_STRING, writer);
                 pmix_info_t back[2] = {};
-                ASSERT_EQ(unpack(&b, back, 2, PMIX_INFO, reader), PMIX_SUCCESS);
+                ASSERT_STATUS(PMIX_SUCCESS, unpack(&b, back, 2, PMIX_INFO, reader));
                 EXPECT_STREQ(back[1].key, PMIX_UNIV_SIZE);
                 EXPECT_EQ(back[1].value.data.uint32, 12u);
                 EXPECT_EQ(static_cast<FakeTopology*>(back[0].value.data.topo->topology)->xml, "<xml/>");
                 EXPECT_EQ(g_parsed, 1);
                 destroy_elements(PMIX_INFO, back, 2);
                 char* text_back = nullptr;
-                ASSERT_EQ(unpack(&b, &text_back, 1, PMIX_STRING, reader), PMIX_SUCCESS);
+                ASSERT_STATUS(PMIX_SUCCESS, unpack(&b, &text_back, 1, PMIX_STRING, reader));
                 EXPECT_STREQ(text_back, text);
                 free(text_back);
             }
@@ -184,7 +185,7 @@ TEST_F(PortableTopology, Unpack_AbsentTopologyAfterAnother_BothAreRead) {
         Buffer b;
         pack(&b, both, 2, PMIX_TOPO, size);
         pmix_topology_t back[2] = {};
-        ASSERT_EQ(unpack(&b, back, 2, PMIX_TOPO, size), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, unpack(&b, back, 2, PMIX_TOPO, size));
         EXPECT_NE(back[0].topology, nullptr);
         EXPECT_EQ(back[1].topology, nullptr);
         EXPECT_EQ(b.left(), 0u);
@@ -234,7 +235,7 @@ TEST_F(PortableTopology, ReadElements_NumberFound_HoldsForTheNextCallAndIsPaidOn
         g_parsed = 0;
         pmix_topology_t back = {};
         ASSERT_EQ(open_call(r, PMIX_TOPO, {}), 1u);
-        ASSERT_EQ(read_elements(r, &back, 1, PMIX_TOPO, {}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, read_elements(r, &back, 1, PMIX_TOPO, {}));
         EXPECT_EQ(g_parsed, 1);
         EXPECT_EQ(r.support_bytes(), kSupportBytesSince211);
         destroy_elements(PMIX_TOPO, &back, 1);
@@ -270,7 +271,7 @@ TEST_F(PortableTopology, ReadElements_ValueReadTwice_MemoryIsCountedOnce) {
         r.set_budget(&budget);
         pmix_value_t back = {};
         ASSERT_EQ(open_call(r, PMIX_VALUE, {}), 1u);
-        ASSERT_EQ(read_elements(r, &back, 1, PMIX_VALUE, {}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, read_elements(r, &back, 1, PMIX_VALUE, {}));
         destroy_elements(PMIX_VALUE, &back, 1);
         taken[reader == kSupportBytes] = 1000 - budget;
     }

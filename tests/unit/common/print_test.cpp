@@ -21,6 +21,7 @@
 #include "common/values/describe.h"
 #include "common/values/value.h"
 #include "support/data_samples.h"
+#include "support/status.h"
 
 namespace print_test {
 
@@ -36,7 +37,7 @@ std::string taken(char* text) {
 
 std::string printed(const void* src, pmix_data_type_t type) {
     char* text = nullptr;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Data_print(&text, nullptr, const_cast<void*>(src), type)) << type;
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_print(&text, nullptr, const_cast<void*>(src), type)) << type;
     return taken(text);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "support/status.h"
 #include "unit/common/placement_setting.h"
 
 // Memory is counted, not time: an algorithm that is not linear shows there on any machine.
@@ -295,24 +296,24 @@ TEST(ProcMap, AnyMapCostsItsRanksAndNoMore) {
 TEST(ProcMap, ReconcileMakesNamesAndNodesFit) {
     NameList names{"a", "b"};
     ProcMap map = *parse_proc_map("0,1;2,3");
-    EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
+    EXPECT_STATUS(PMIX_SUCCESS, reconcile(names, map));
     EXPECT_EQ((Nodes{{0, 1}, {2, 3}}), nodes_of(map));
 
     names = {"a", "b", "a", "c"};
     map = *parse_proc_map("0;1;2;3");
-    EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
+    EXPECT_STATUS(PMIX_SUCCESS, reconcile(names, map));
     EXPECT_EQ((NameList{"a", "b", "c"}), names);
     EXPECT_EQ((Nodes{{0, 2}, {1}, {3}}), nodes_of(map));
 
     names = {"", "a", "", "a"};
     map = *parse_proc_map("0;1;2;3");
-    EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
+    EXPECT_STATUS(PMIX_SUCCESS, reconcile(names, map));
     EXPECT_EQ((NameList{"", "a", ""}), names) << "nodes without names are several";
     EXPECT_EQ((Nodes{{0}, {1, 3}, {2}}), nodes_of(map));
 
     names = {"a", "b"};
     map = *parse_proc_map("0;1;;");
-    EXPECT_EQ(PMIX_SUCCESS, reconcile(names, map));
+    EXPECT_STATUS(PMIX_SUCCESS, reconcile(names, map));
     EXPECT_EQ((Nodes{{0}, {1}}), nodes_of(map));
 
     map = *parse_proc_map("0;1;2");

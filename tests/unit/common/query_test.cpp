@@ -2,6 +2,7 @@
 // PMIx_Query_info through the public API, in a process that is its own server: the client half, the server half and a
 // host's upcall in one. What only many processes show is in tests/integration; what qualifiers narrow, in
 // query_realms_test.cpp.
+#include "support/status.h"
 #include "unit/common/query_setting.h"
 
 namespace query_test {
@@ -12,7 +13,7 @@ using namespace pmix::test;
 // proves: PMIx_Query_info PMIX_QUERY_STABLE_ABI_VERSION PMIX_QUERY_PROVISIONAL_ABI_VERSION client
 TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
     Ask both({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_PROVISIONAL_ABI_VERSION});
-    EXPECT_EQ(PMIX_SUCCESS, both.status);
+    EXPECT_STATUS(PMIX_SUCCESS, both.status);
     EXPECT_EQ("5.0", both.text(PMIX_QUERY_STABLE_ABI_VERSION));
     EXPECT_EQ("5.0", both.text(PMIX_QUERY_PROVISIONAL_ABI_VERSION));
     Ask mixed({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES});
@@ -34,17 +35,17 @@ TEST_F(QueryTest, KeysOfTheServer_AreAnsweredWithoutTheHost) {
     job("one");
     job("two", true);
     Ask names({PMIX_QUERY_NAMESPACES});
-    ASSERT_EQ(PMIX_SUCCESS, names.status);
+    ASSERT_STATUS(PMIX_SUCCESS, names.status);
     EXPECT_EQ("one,two", names.text(PMIX_QUERY_NAMESPACES));
 
     Ask size({PMIX_JOB_SIZE, PMIX_NUM_NODES}, of_job("two"));
-    ASSERT_EQ(PMIX_SUCCESS, size.status);
+    ASSERT_STATUS(PMIX_SUCCESS, size.status);
     ASSERT_NE(nullptr, size.value(PMIX_JOB_SIZE));
     EXPECT_EQ(2u, size.value(PMIX_JOB_SIZE)->data.uint32);
     EXPECT_EQ(2u, size.value(PMIX_NUM_NODES)->data.uint32);
 
     Ask table({PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_JOB_STATUS}, of_job("one"));
-    ASSERT_EQ(PMIX_SUCCESS, table.status);
+    ASSERT_STATUS(PMIX_SUCCESS, table.status);
     const pmix_data_array_t* rows = table.value(PMIX_QUERY_PROC_TABLE)->data.darray;
     ASSERT_EQ(PMIX_PROC_INFO, rows->type);
     ASSERT_EQ(2u, rows->size);
@@ -52,17 +53,17 @@ TEST_F(QueryTest, KeysOfTheServer_AreAnsweredWithoutTheHost) {
     EXPECT_EQ(ProcId("one", 1), ProcId(second->proc));
     EXPECT_STREQ("n0", second->hostname);
     EXPECT_EQ(PMIX_PROC_STATE_LAUNCH_UNDERWAY, second->state);
-    EXPECT_EQ(PMIX_SUCCESS, table.value(PMIX_QUERY_JOB_STATUS)->data.status);
+    EXPECT_STATUS(PMIX_SUCCESS, table.value(PMIX_QUERY_JOB_STATUS)->data.status);
 
     Ask info({PMIX_QUERY_NAMESPACE_INFO}, of_job("one"));
-    ASSERT_EQ(PMIX_SUCCESS, info.status);
+    ASSERT_STATUS(PMIX_SUCCESS, info.status);
     const InfoView jobs = infos_in(*info.value(PMIX_QUERY_NAMESPACE_INFO));
     ASSERT_EQ(1u, jobs.size());
     EXPECT_STREQ("one", infos_in(jobs[0].value).find(PMIX_NSPACE)->value.data.string);
     EXPECT_STREQ("./a.out -v", infos_in(jobs[0].value).find(PMIX_CMD_LINE)->value.data.string);
 
     Ask own({PMIX_DAEMON_MEMORY, PMIX_SERVER_URI, PMIX_QUERY_AVAIL_SERVERS, PMIX_AVAIL_PHYS_MEMORY});
-    ASSERT_EQ(PMIX_SUCCESS, own.status);
+    ASSERT_STATUS(PMIX_SUCCESS, own.status);
     EXPECT_GT(own.value(PMIX_DAEMON_MEMORY)->data.fval, 0.5F);
     EXPECT_NE("", own.text(PMIX_SERVER_URI));
     const InfoView servers = infos_in(*own.value(PMIX_QUERY_AVAIL_SERVERS));
@@ -107,12 +108,12 @@ TEST_F(QueryTest, Query_OfAnotherNode_IsTheHostsToAnswer) {
     }
     // This node by its name.
     Ask own({PMIX_SERVER_URI, PMIX_DAEMON_MEMORY}, of_node("n0", "two"));
-    EXPECT_EQ(PMIX_SUCCESS, own.status);
+    EXPECT_STATUS(PMIX_SUCCESS, own.status);
     EXPECT_EQ(asked, host.upcalls);
     InfoList here = of_node("n0", "two");
     here.append_flag(PMIX_QUERY_LOCAL_ONLY, true);
     Ask table({PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_PROC_TABLE}, std::move(here));
-    ASSERT_EQ(PMIX_SUCCESS, table.status) << "no more than this node is asked about";
+    ASSERT_STATUS(PMIX_SUCCESS, table.status) << "no more than this node is asked about";
     EXPECT_EQ(1u, table.value(PMIX_QUERY_LOCAL_PROC_TABLE)->data.darray->size);
     EXPECT_EQ(1u, table.value(PMIX_QUERY_PROC_TABLE)->data.darray->size);
     EXPECT_EQ(asked, host.upcalls);
@@ -124,13 +125,13 @@ TEST_F(QueryTest, ProcTable_WithProcessesThatHaveNotConnected_IsTheHostsOwn) {
     job("one");
     host.verdict = PMIX_ERR_NOT_SUPPORTED;  // then the answer is this server's own data
     Ask own({PMIX_QUERY_PROC_TABLE}, of_job("one"));
-    ASSERT_EQ(PMIX_SUCCESS, own.status);
+    ASSERT_STATUS(PMIX_SUCCESS, own.status);
     EXPECT_EQ(1, host.upcalls);
     EXPECT_EQ(2u, own.value(PMIX_QUERY_PROC_TABLE)->data.darray->size);
     host.verdict = PMIX_SUCCESS;
     host.table = true;
     Ask theirs({PMIX_QUERY_NAMESPACES, PMIX_QUERY_PROC_TABLE}, of_job("one"));
-    ASSERT_EQ(PMIX_SUCCESS, theirs.status);
+    ASSERT_STATUS(PMIX_SUCCESS, theirs.status);
     ASSERT_EQ(2u, theirs.n);
     const pmix_data_array_t* rows = theirs.value(PMIX_QUERY_PROC_TABLE)->data.darray;
     ASSERT_EQ(1u, rows->size);
@@ -142,14 +143,14 @@ TEST_F(QueryTest, ProcTable_WithProcessesThatHaveNotConnected_IsTheHostsOwn) {
 TEST_F(QueryTest, ProcessSets) {
     start(false);
     Ask none({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES});
-    ASSERT_EQ(PMIX_SUCCESS, none.status);
+    ASSERT_STATUS(PMIX_SUCCESS, none.status);
     EXPECT_EQ(0u, none.value(PMIX_QUERY_NUM_PSETS)->data.size);
     const pmix_proc_t members[] = {ProcId("job", 0).to_c(), ProcId("job", 2).to_c()};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, "even"));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, "even"));
     InfoList even;
     even.append_string(PMIX_PSET_NAME, "even");
     Ask sets({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_PSET_MEMBERSHIP}, std::move(even));
-    ASSERT_EQ(PMIX_SUCCESS, sets.status);
+    ASSERT_STATUS(PMIX_SUCCESS, sets.status);
     EXPECT_EQ(1u, sets.value(PMIX_QUERY_NUM_PSETS)->data.size);
     EXPECT_EQ("even", sets.text(PMIX_QUERY_PSET_NAMES));
     const pmix_data_array_t* found = sets.value(PMIX_QUERY_PSET_MEMBERSHIP)->data.darray;
@@ -188,7 +189,7 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
         start();
         host.grouped = grouped;
         Ask one({"host.c"});
-        ASSERT_EQ(PMIX_SUCCESS, one.status);
+        ASSERT_STATUS(PMIX_SUCCESS, one.status);
         ASSERT_EQ(1u, one.n);
         EXPECT_STREQ("host.c", one.results[0].key);
 
@@ -196,7 +197,7 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
         const std::vector<std::string> keys = {"host.a", PMIX_QUERY_STABLE_ABI_VERSION, "host.b", PMIX_QUERY_NAMESPACES,
                                                "host.a"};
         Ask many(keys, flag("test.qualifier"));
-        ASSERT_EQ(PMIX_SUCCESS, many.status);
+        ASSERT_STATUS(PMIX_SUCCESS, many.status);
         ASSERT_EQ(keys.size(), many.n);
         for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(keys[i], many.results[i].key);
 
@@ -210,7 +211,7 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
         const pmix_query_t both[] = {first.query, second.query};
         pmix_info_t* results = nullptr;
         size_t n = 0;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info(const_cast<pmix_query_t*>(both), 2, &results, &n));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info(const_cast<pmix_query_t*>(both), 2, &results, &n));
         ASSERT_EQ(3u, n) << "several queries: one list";
         EXPECT_STREQ("host.a", results[0].key);
         EXPECT_STREQ(PMIX_QUERY_NAMESPACES, results[1].key);
@@ -256,7 +257,7 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
     const std::string missing = PMIx_Error_string(PMIX_ERR_NOT_FOUND);
     const pmix_proc_t own_job = ProcId("here", PMIX_RANK_WILDCARD).to_c(), other = ProcId("one", 1).to_c();
     EXPECT_EQ(missing, got(nullptr, "host.a"));
-    ASSERT_EQ(PMIX_SUCCESS, Ask({"host.a", PMIX_QUERY_NAMESPACES, PMIX_QUERY_STABLE_ABI_VERSION}).status);
+    ASSERT_STATUS(PMIX_SUCCESS, Ask({"host.a", PMIX_QUERY_NAMESPACES, PMIX_QUERY_STABLE_ABI_VERSION}).status);
     EXPECT_EQ("from the host", got(nullptr, "host.a"));
     EXPECT_EQ("from the host", got(&own_job, "host.a"));
     EXPECT_EQ("one", got(nullptr, PMIX_QUERY_NAMESPACES)) << "the server's answer too";
@@ -268,7 +269,7 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
     InfoList rank;
     rank.append_string(PMIX_NSPACE, "one");
     rank.append(PMIX_RANK, &other.rank, PMIX_PROC_RANK);
-    ASSERT_EQ(PMIX_SUCCESS, Ask({"host.a"}, std::move(rank)).status);
+    ASSERT_STATUS(PMIX_SUCCESS, Ask({"host.a"}, std::move(rank)).status);
     EXPECT_EQ("of rank 1", got(&other, "host.a"));
     EXPECT_EQ("from the host", got(nullptr, "host.a"));
     InfoList process;
@@ -279,7 +280,7 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
     InfoList on_node;
     on_node.append_string(PMIX_HOSTNAME, "n1");
     host.text = "of n1";
-    ASSERT_EQ(PMIX_SUCCESS, Ask({"host.load"}, std::move(on_node)).status);
+    ASSERT_STATUS(PMIX_SUCCESS, Ask({"host.load"}, std::move(on_node)).status);
     InfoList same;
     same.append_string(PMIX_HOSTNAME, "n1");
     EXPECT_EQ("of n1", got(nullptr, "host.load", std::move(same)));
@@ -287,7 +288,7 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
 
     // The answer of a refresh is the one that is found from then on.
     host.text = "new";
-    ASSERT_EQ(PMIX_SUCCESS, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).status);
+    ASSERT_STATUS(PMIX_SUCCESS, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).status);
     EXPECT_EQ("new", got(nullptr, "host.a"));
 
     std::promise<std::string> promise;
@@ -295,7 +296,7 @@ TEST_F(QueryTest, Get_AfterAQuery_FindsWhatItReturned) {
         static_cast<std::promise<std::string>*>(mine)->set_value(status == PMIX_SUCCESS ? value->data.string
                                                                                         : PMIx_Error_string(status));
     };
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "host.a", nullptr, 0, told, &promise));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get_nb(nullptr, "host.a", nullptr, 0, told, &promise));
     EXPECT_EQ("new", promise.get_future().get());
 }
 
@@ -395,7 +396,7 @@ TEST_F(QueryTest, BadInputAndHostsThatCannot) {
         EXPECT_EQ(0u, count);
         static_cast<std::promise<pmix_status_t>*>(mine)->set_value(status);
     };
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&ask.query, 1, told, &promise));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info_nb(&ask.query, 1, told, &promise));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, promise.get_future().get());
 }
 
@@ -427,8 +428,8 @@ TEST_F(QueryTest, CallbackGetsResultsThatItReleases) {
             t->borrowed = borrowed;
             t->promise.set_value(status);
         };
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, done, &told));
-        ASSERT_EQ(PMIX_SUCCESS, told.promise.get_future().get());
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info_nb(&query, 1, done, &told));
+        ASSERT_STATUS(PMIX_SUCCESS, told.promise.get_future().get());
         EXPECT_NE(nullptr, InfoView(told.infos, told.n).find(key)) << "they stay until they are released";
         ASSERT_NE(nullptr, told.release);
         told.release(told.borrowed);

@@ -11,6 +11,7 @@
 
 #include "common/base/decompress.h"
 #include "common/placement/node_map.h"
+#include "support/status.h"
 
 namespace pmix::common::regex2_test {
 namespace {
@@ -117,7 +118,7 @@ std::string long_list() {
 // rows: V18
 TEST(Regex2Test, Generate_ShortList_IsTheListWithItsNul) {
     Regex2 r;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2("c,a,b", nullptr, 0, &r));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex2("c,a,b", nullptr, 0, &r));
     EXPECT_STREQ("raw", r.type);
     ASSERT_EQ(6u, r.len);
     EXPECT_STREQ("c,a,b", reinterpret_cast<const char*>(r.bytes));
@@ -128,7 +129,7 @@ TEST(Regex2Test, Generate_ShortList_IsTheListWithItsNul) {
 TEST(Regex2Test, Generate_LongList_IsCompressedAndReadBack) {
     Regex2 r;
     const std::string list = long_list();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2(list.c_str(), nullptr, 0, &r));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex2(list.c_str(), nullptr, 0, &r));
     EXPECT_STREQ("compress", r.type);
     EXPECT_LT(r.len, list.size() / 2);
     EXPECT_EQ(list, r.parsed());
@@ -175,12 +176,12 @@ TEST(Regex2Test, Parse_UnknownFormOrDamage_IsAStatus) {
 TEST(Regex2Test, MapBytes_EachTypeOfValue_IsTheSameMap) {
     std::string text = "a,b";
     Regex2 r;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2(text.c_str(), nullptr, 0, &r));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex2(text.c_str(), nullptr, 0, &r));
     pmix_value_t value{};
     std::string expanded;
     Bytes bytes;
     const auto nodes = [&] {
-        EXPECT_EQ(PMIX_SUCCESS, map_bytes(value, expanded, &bytes)) << value.type;
+        EXPECT_STATUS(PMIX_SUCCESS, map_bytes(value, expanded, &bytes)) << value.type;
         auto list = parse_node_map(bytes);
         return list.ok() ? *list : std::vector<std::string>{};
     };

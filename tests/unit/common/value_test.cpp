@@ -12,6 +12,7 @@
 #include "common/base/opaque.h"
 #include "common/values/print.h"
 #include "support/random_value.h"
+#include "support/status.h"
 
 namespace pmix::common::value_test {
 namespace {
@@ -63,7 +64,7 @@ TEST(Value, CopyEqualsOriginalAndIsItsOwn) {
             random.value(&original, type);
             pmix_value_t copy;
             memset(&copy, 0xee, sizeof copy);
-            ASSERT_EQ(copy_value(&copy, original), PMIX_SUCCESS) << type << " seed " << seed;
+            ASSERT_STATUS(PMIX_SUCCESS, copy_value(&copy, original)) << type << " seed " << seed;
             EXPECT_EQ(copy.type, type);
             EXPECT_EQ(compare_values(original, copy), PMIX_EQUAL) << type << " seed " << seed;
             size_t a = 0, b = 0;
@@ -187,7 +188,7 @@ TEST(Value, InfoArraysAreMarkedAtTheirEnd) {
     infos[0].flags = PMIX_INFO_ARRAY_END | PMIX_INFO_REQD;
     infos[1].flags = PMIX_INFO_QUALIFIER;
     void* copy = nullptr;
-    ASSERT_EQ(copy_array(PMIX_INFO, infos, 2, &copy), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, copy_array(PMIX_INFO, infos, 2, &copy));
     auto* c = static_cast<pmix_info_t*>(copy);
     EXPECT_EQ(c[0].flags, pmix_info_directives_t{PMIX_INFO_REQD});
     EXPECT_EQ(c[1].flags, pmix_info_directives_t{PMIX_INFO_QUALIFIER | PMIX_INFO_ARRAY_END});
@@ -201,7 +202,7 @@ TEST(Value, APersistentInfoKeepsItsValueAndItsCopyOwnsOne) {
     info.value.type = PMIX_STRING;
     info.value.data.string = text;
     void* copy = nullptr;
-    ASSERT_EQ(copy_array(PMIX_INFO, &info, 1, &copy), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, copy_array(PMIX_INFO, &info, 1, &copy));
     auto* c = static_cast<pmix_info_t*>(copy);
     EXPECT_EQ(c->flags & PMIX_INFO_PERSISTENT, 0u);
     EXPECT_NE(c->value.data.string, text);
@@ -216,7 +217,7 @@ TEST(Value, ArraysThatCannotBe) {
     EXPECT_EQ(out, nullptr);
     EXPECT_EQ(create_array(PMIX_UNDEF, 1, &out), PMIX_ERR_UNKNOWN_DATA_TYPE);
     EXPECT_EQ(create_array(444, 1, &out), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(create_array(PMIX_PROC, 0, &out), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, create_array(PMIX_PROC, 0, &out));
     EXPECT_EQ(out, nullptr);
 }
 
@@ -244,14 +245,14 @@ TEST(Numbers, ReadFromEveryIntegerType) {
     int64_t n = 0;
     uint64_t u = 0;
     double d = 0;
-    EXPECT_EQ(read_number(Value::number(int8_t{-5}, PMIX_INT8).get(), &n), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, read_number(Value::number(int8_t{-5}, PMIX_INT8).get(), &n));
     EXPECT_EQ(n, -5);
     EXPECT_EQ(read_number(Value::number(int8_t{-5}, PMIX_INT8).get(), &u), PMIX_ERR_VALUE_OUT_OF_BOUNDS);
     EXPECT_EQ(read_number(Value::number(UINT64_MAX, PMIX_UINT64).get(), &n), PMIX_ERR_VALUE_OUT_OF_BOUNDS);
-    EXPECT_EQ(read_number(Value::number(UINT64_MAX, PMIX_UINT64).get(), &u), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, read_number(Value::number(UINT64_MAX, PMIX_UINT64).get(), &u));
     EXPECT_EQ(u, UINT64_MAX);
     EXPECT_EQ(read_number(Value::number(2.5, PMIX_DOUBLE).get(), &n), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(read_number(Value::number(2.5, PMIX_DOUBLE).get(), &d), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, read_number(Value::number(2.5, PMIX_DOUBLE).get(), &d));
     EXPECT_EQ(d, 2.5);
     auto text = Value::string("5");
     EXPECT_EQ(read_number(text->get(), &n), PMIX_ERR_BAD_PARAM);
@@ -266,7 +267,7 @@ TEST(Numbers, ConversionsKeepTheValueOrRefuse) {
     size_t size = 77;
     float f = 77;
     double d = 77;
-    EXPECT_EQ(convert(Value::u32(255), PMIX_UINT8, &u8), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::u32(255), PMIX_UINT8, &u8));
     EXPECT_EQ(u8, 255);
     EXPECT_EQ(convert(Value::u32(256), PMIX_UINT8, &u8), PMIX_ERR_LOST_PRECISION);
     EXPECT_EQ(u8, 255);
@@ -276,14 +277,14 @@ TEST(Numbers, ConversionsKeepTheValueOrRefuse) {
     EXPECT_EQ(convert(Value::number(2.0f, PMIX_FLOAT), PMIX_INT, &i), PMIX_ERR_LOST_PRECISION);
     EXPECT_EQ(convert(Value::number(1e300, PMIX_DOUBLE), PMIX_FLOAT, &f), PMIX_ERR_LOST_PRECISION);
     EXPECT_EQ(convert(Value::number(0.1, PMIX_DOUBLE), PMIX_FLOAT, &f), PMIX_ERR_LOST_PRECISION);
-    EXPECT_EQ(convert(Value::number(0.5, PMIX_DOUBLE), PMIX_FLOAT, &f), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(0.5, PMIX_DOUBLE), PMIX_FLOAT, &f));
     EXPECT_EQ(f, 0.5f);
-    EXPECT_EQ(convert(Value::number(double{INFINITY}, PMIX_DOUBLE), PMIX_FLOAT, &f), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(double{INFINITY}, PMIX_DOUBLE), PMIX_FLOAT, &f));
     EXPECT_TRUE(std::isinf(f));
     EXPECT_EQ(convert(Value::number(UINT64_MAX, PMIX_UINT64), PMIX_DOUBLE, &d), PMIX_ERR_LOST_PRECISION);
-    EXPECT_EQ(convert(Value::number(INT64_MIN, PMIX_INT64), PMIX_DOUBLE, &d), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(INT64_MIN, PMIX_INT64), PMIX_DOUBLE, &d));
     EXPECT_EQ(d, -0x1p63);
-    EXPECT_EQ(convert(Value::number(pid_t{42}, PMIX_PID), PMIX_INT, &i), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(pid_t{42}, PMIX_PID), PMIX_INT, &i));
     EXPECT_EQ(i, 42);
     EXPECT_EQ(convert(Value::u32(1), PMIX_STRING, &i), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(convert(Value::flag(true), PMIX_INT, &i), PMIX_ERR_BAD_PARAM);
@@ -319,10 +320,10 @@ TEST(Numbers, EveryPairOfTypes) {
                 int64_t back = 0;
                 if (from == PMIX_FLOAT || from == PMIX_DOUBLE || to == PMIX_FLOAT || to == PMIX_DOUBLE) {
                     double d = 0;
-                    ASSERT_EQ(read_number(out, &d), PMIX_SUCCESS);
+                    ASSERT_STATUS(PMIX_SUCCESS, read_number(out, &d));
                     EXPECT_EQ(d, static_cast<double>(edge)) << from << "→" << to;
                 } else {
-                    ASSERT_EQ(read_number(out, &back), PMIX_SUCCESS);
+                    ASSERT_STATUS(PMIX_SUCCESS, read_number(out, &back));
                     EXPECT_EQ(back, edge) << from << "→" << to;
                 }
             }
@@ -396,17 +397,17 @@ TEST(InfoListTest, GrowsKeepsAndReleases) {
     InfoList list;
     for (uint32_t i = 0; i < 100; ++i) {
         std::string key = "key." + std::to_string(i);
-        ASSERT_EQ(list.append_number(key, i, PMIX_UINT32), PMIX_SUCCESS);
-        ASSERT_EQ(list.append_string(key + ".text", "x"), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, list.append_number(key, i, PMIX_UINT32));
+        ASSERT_STATUS(PMIX_SUCCESS, list.append_string(key + ".text", "x"));
     }
     EXPECT_EQ(list.find("key.57")->value.data.uint32, 57u);
     EXPECT_EQ(list.append_string(std::string(512, 'k'), "x"), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(list.append_string(std::string(511, 'k'), "x"), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, list.append_string(std::string(511, 'k'), "x"));
     EXPECT_EQ(list.append_string("", "x"), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(list.size(), 201u);
     auto copy = InfoList::from_c(list.c_array(), list.size());
     EXPECT_EQ(copy->size(), list.size());
-    EXPECT_EQ(copy->append_all(list.c_array(), 3), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, copy->append_all(list.c_array(), 3));
     size_t n = 0;
     pmix_info_t* raw = copy->release(&n);
     EXPECT_EQ(n, 204u);
@@ -420,13 +421,13 @@ TEST(InfoListTest, GrowsKeepsAndReleases) {
 // As an array that was received, to which the server adds something.
 TEST(InfoListTest, AppendBehindAMarkedEntry_TheLastOneIsMarked) {
     InfoList list;
-    ASSERT_EQ(list.append_flag("first", true), PMIX_SUCCESS);
-    ASSERT_EQ(list.append_flag("received", true), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_flag("first", true));
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_flag("received", true));
     list[1].flags = PMIX_INFO_REQD | PMIX_INFO_ARRAY_END;
-    ASSERT_EQ(list.append_flag("added", true), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_flag("added", true));
     InfoList more;
-    ASSERT_EQ(more.append_flag("more", true), PMIX_SUCCESS);
-    ASSERT_EQ(list.append_all(more.c_array(), more.size()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, more.append_flag("more", true));
+    ASSERT_STATUS(PMIX_SUCCESS, list.append_all(more.c_array(), more.size()));
     for (size_t i = 0; i < list.size(); ++i)
         EXPECT_EQ((list[i].flags & PMIX_INFO_ARRAY_END) != 0, i + 1 == list.size()) << i;
     EXPECT_NE(list[1].flags & PMIX_INFO_REQD, 0u);

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore::columns_test {
@@ -97,7 +98,7 @@ TEST(Columns, EveryValueComesBack) {
                 b.set(index, "key", v);
                 truth[index] = v;
             }
-            ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
         }
         for (uint32_t index = 0; index < 2100; ++index) {
             auto t = truth.find(index);
@@ -105,7 +106,7 @@ TEST(Columns, EveryValueComesBack) {
                 << round << " " << index;
         }
         Found f;
-        ASSERT_EQ(r->find_any_rank(Key("key"), f), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("key"), f));
         EXPECT_EQ(f.index(), truth.begin()->first);
     }
 }
@@ -120,11 +121,11 @@ TEST(Columns, FindBehindTheLastIndex_IsAMiss) {
         b.set(n, "odd", u16(static_cast<uint16_t>(n * n)));
         b.set(n, "text", text(n % 2 != 0 ? "odd" : "even"));
     }
-    ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
     for (const char* key : {"same", "rank", "odd", "text"}) {
         pmix_status_t rc = PMIX_ERROR;
         get(*r, Owner::proc(3), key, &rc);
-        EXPECT_EQ(rc, PMIX_SUCCESS) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, rc) << key;
         get(*r, Owner::proc(4), key, &rc);
         EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND) << key;
     }
@@ -148,9 +149,9 @@ TEST(Columns, RegisteringTheSameCostsNothing) {
         b.compute("app", Computed::app_number, PMIX_UINT32, 4);
         return b;
     };
-    ASSERT_EQ(w->add_columns(fill()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(fill()));
     const uint64_t bytes = w->published_bytes();
-    for (int i = 0; i < 100; ++i) ASSERT_EQ(w->add_columns(fill()), PMIX_SUCCESS);
+    for (int i = 0; i < 100; ++i) ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(fill()));
     EXPECT_EQ(w->published_bytes(), bytes);
 }
 
@@ -173,7 +174,7 @@ void compute_all(Writer& w) {
     procs.compute("p.appldr", Computed::app_leader, PMIX_PROC_RANK, 4);
     procs.compute("p.lsize", Computed::local_size, PMIX_UINT32, 4);
     procs.compute("p.lpeers", Computed::local_peers, PMIX_STRING, 0);
-    ASSERT_EQ(w.add_columns(std::move(procs)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w.add_columns(std::move(procs)));
     ColumnBuilder nodes(OwnerKind::node);
     nodes.compute("n.id", Computed::node_id, PMIX_UINT32, 4);
     nodes.compute("n.index", Computed::node_index, PMIX_UINT32, 4);
@@ -181,7 +182,7 @@ void compute_all(Writer& w) {
     nodes.compute("n.lsize", Computed::local_size, PMIX_UINT32, 4);
     nodes.compute("n.lldr", Computed::local_leader, PMIX_PROC_RANK, 4);
     nodes.compute("n.lpeers", Computed::local_peers, PMIX_STRING, 0);
-    ASSERT_EQ(w.add_columns(std::move(nodes)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w.add_columns(std::move(nodes)));
 }
 
 TEST(Placement, AnswersAreThoseOfTheMap) {
@@ -201,7 +202,7 @@ TEST(Placement, AnswersAreThoseOfTheMap) {
         for (uint32_t i = 0; i < map.nnodes(); ++i) ids.push_back(1000 - i * 3);
         const NodeAlias aliases[] = {{0, "first"}, {map.nnodes() - 1, "last.domain"}};
         const AppRange apps[] = {{0, 2}, {2, 1}, {3, map.rank_limit() - 3}};
-        ASSERT_EQ(w->set_placement({&map, nodes, ids, aliases, apps}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
         const NodeAlias of_no_node[] = {{map.nnodes(), "beyond"}};
         EXPECT_EQ(make_writer()->set_placement({&map, nodes, ids, of_no_node, apps}), PMIX_ERR_BAD_PARAM);
         EXPECT_EQ(r->nodes(), map.nnodes());
@@ -259,12 +260,12 @@ TEST(Placement, AnswersAreThoseOfTheMap) {
         EXPECT_FALSE(r->app(3));
         // Again: nothing new.
         const uint64_t bytes = w->published_bytes();
-        ASSERT_EQ(w->set_placement({&map, nodes, ids, aliases, apps}), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
         EXPECT_EQ(w->published_bytes(), bytes);
         // A rank's own value goes before what is computed, for that rank only.
         ColumnBuilder own(OwnerKind::proc);
         own.set(1, "p.host", text("elsewhere"));
-        ASSERT_EQ(w->add_columns(std::move(own)), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(own)));
         EXPECT_EQ(get(*r, Owner::proc(1), "p.host"), text("elsewhere"));
         EXPECT_EQ(get(*r, Owner::proc(2), "p.host"), text(nodes[map.node_of(2)]));
     }
@@ -273,12 +274,12 @@ TEST(Placement, AnswersAreThoseOfTheMap) {
 TEST(Placement, NodesAlone) {
     auto w = make_writer();
     const auto nodes = names(3);
-    ASSERT_EQ(w->set_placement({nullptr, nodes, {}, {}, {}}), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({nullptr, nodes, {}, {}, {}}));
     EXPECT_EQ(w->reader().node_by_name("node2"), 2u);
     EXPECT_EQ(w->reader().node_by_id(1), 1u);
     EXPECT_FALSE(w->reader().node_of(0));
     EXPECT_EQ(w->reader().local_size(0), 0u);
-    EXPECT_EQ(w->put(Owner::node(2), Records().add("k", u32(2)).list()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->put(Owner::node(2), Records().add("k", u32(2)).list()));
     EXPECT_EQ(get(w->reader(), Owner::node(2), "k"), u32(2));
 }
 
@@ -288,7 +289,7 @@ TEST(Placement, MillionRanksInLittleMemory) {
     const auto map = regular(10'000, 1'000'000, 100);
     const auto nodes = names(10'000);
     compute_all(*w);
-    ASSERT_EQ(w->set_placement({&map, nodes, {}, {}, {}}), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, {}, {}, {}}));
     EXPECT_LT(w->published_bytes(), 1u << 20);
     EXPECT_EQ(get(w->reader(), Owner::proc(999'999), "p.host"), text("node9999"));
     EXPECT_EQ(w->reader().node_by_name("node7777"), 7777u);
@@ -306,7 +307,7 @@ TEST(Columns, SixFactsForEachRank) {
         b.set(r, "pmix.appnum", u32(0));
         b.set(r, "pmix.hname", text("n" + std::to_string(r / 100)));
     }
-    ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
     EXPECT_LT(w->published_bytes(), 1u << 20);
     for (uint32_t r : {0u, 1u, 31'415u, 99'999u}) {
         EXPECT_EQ(get(w->reader(), Owner::proc(r), "pmix.rank"), rank(r));

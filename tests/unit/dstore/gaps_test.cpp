@@ -12,6 +12,7 @@
 #include "dstore/contribution.h"
 #include "dstore/layout.h"
 #include "dstore/writer.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore::gaps_test {
@@ -98,7 +99,7 @@ TEST(Gaps, Ingest_MoreGapsThanAChainHolds_RefusesAndKeepsWhatItHas) {
     // The oldest records of the longest chain are found.
     EXPECT_EQ(get(*r, Owner::proc(3), "x1"), u32(1));
     unsigned keys = 0;
-    EXPECT_EQ(r->for_each(Owner::proc(3), [&](std::string_view, const Found&) { ++keys; }), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, r->for_each(Owner::proc(3), [&](std::string_view, const Found&) { ++keys; }));
     EXPECT_EQ(keys, 1u + layout::kMaxChain + layout::kMaxGaps);
 
     ASSERT_EQ(w->ingest(delta_of(g, g + 1, true)).blocks, 1u);
@@ -134,7 +135,7 @@ TEST(Gaps, Ingest_NewestDeltaOfSeveralBlocks_EveryRecordIsFoundAndOrderStays) {
         }
         EXPECT_EQ(r->generation_of(3), layout::kMaxChain);
         unsigned keys = 0;
-        EXPECT_EQ(r->for_each(Owner::proc(3), [&](std::string_view, const Found&) { ++keys; }), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, r->for_each(Owner::proc(3), [&](std::string_view, const Found&) { ++keys; }));
         EXPECT_EQ(keys, 1 + there.size());
         // The missing ones from the middle outwards, the oldest last.
         std::rotate(missing.begin(), missing.begin() + 1, missing.end());
@@ -183,12 +184,12 @@ TEST(Gaps, Ingest_SeveralBlocksOfOneRankInOneChunk_ChainStaysReadable) {
             const Buffer chunk = b.finish(7).value();
             const Ingested in = w->ingest(chunk);
             ASSERT_EQ(in.blocks, n);
-            ASSERT_EQ(in.status, PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, in.status);
             EXPECT_EQ(r->generation_of(3), first == 1 ? std::min(n, 7u) : 0);
             EXPECT_EQ(get(*r, Owner::proc(3), "k"), values.back()) << n;
             for (uint32_t i = 0; i < n; ++i)
                 ASSERT_EQ(get(*r, Owner::proc(3), "x" + std::to_string(first + i + i / 7)), values[i]) << n;
-            EXPECT_EQ(r->for_each(Owner::proc(3), [](std::string_view, const Found&) {}), PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, r->for_each(Owner::proc(3), [](std::string_view, const Found&) {}));
         }
     }
 }
@@ -232,7 +233,7 @@ TEST(Gaps, Ingest_InAnyOrder_NewestReceivedValueCounts) {
             if (in.status == PMIX_ERR_OUT_OF_RESOURCE) {
                 ++refused;
             } else {
-                ASSERT_EQ(in.status, PMIX_SUCCESS);
+                ASSERT_STATUS(PMIX_SUCCESS, in.status);
                 received.emplace_back(base, generation);
                 for (uint32_t k = 0; k < kKeys; ++k) newest[k] = std::max(newest[k], now[k]);
             }
@@ -249,8 +250,8 @@ TEST(Gaps, Ingest_InAnyOrder_NewestReceivedValueCounts) {
             }
             if (below(20) == 0) {
                 for (uint32_t n = 0; n < 100; ++n)
-                    ASSERT_EQ(w->put(Owner::job(), Records().add("x", blob(1000 + n + step % 2, 1)).list()),
-                              PMIX_SUCCESS);
+                    ASSERT_STATUS(PMIX_SUCCESS,
+                                  w->put(Owner::job(), Records().add("x", blob(1000 + n + step % 2, 1)).list()));
                 ASSERT_TRUE(w->compact().value());
                 r = open_reader(*w);
             }
@@ -260,7 +261,7 @@ TEST(Gaps, Ingest_InAnyOrder_NewestReceivedValueCounts) {
             Records records;
             for (uint32_t k = 0; k < kKeys; ++k)
                 if (changed[g][k]) records.add("k" + std::to_string(k), u32(g));
-            ASSERT_EQ(w->ingest(chunk_of(3, {g, g - 1, false}, records)).status, PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(3, {g, g - 1, false}, records)).status);
         }
         EXPECT_EQ(r->generation_of(3), commits);
         for (uint32_t k = 0; k < kKeys; ++k) {

@@ -13,6 +13,7 @@
 #include "server/namespaces/namespace_data.h"
 #include "server/namespaces/registry.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::qualified_test {
 namespace {
@@ -76,11 +77,11 @@ TEST(Qualifiers, StoredKey_LongPrimaryKey_IsAKeyAndKeepsItsKind) {
 TEST(Qualifiers, StoredValue_OfAnotherForm_IsNotTakenForOne) {
     const auto encoded = [](const Value& value) {
         common::ByteWriter w;
-        EXPECT_EQ(PMIX_SUCCESS, common::encode_value(w, value.get()));
+        EXPECT_STATUS(PMIX_SUCCESS, common::encode_value(w, value.get()));
         return w.take();
     };
     const auto status = [&](const Value& value) { return dstore::read_stored(encoded(value), "key").status(); };
-    EXPECT_EQ(PMIX_SUCCESS, status(array(list_of({{"key", text("v")}, {"*a", text("1")}}))));
+    EXPECT_STATUS(PMIX_SUCCESS, status(array(list_of({{"key", text("v")}, {"*a", text("1")}}))));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(text("no array")));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(array(InfoList())));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(array(list_of({{"other", text("v")}, {"*a", text("1")}}))));
@@ -98,7 +99,7 @@ class HostsQualified : public ::testing::Test {
                                  {PMIX_NODE_MAP, text("n0,n1")},
                                  {PMIX_PROC_MAP, text("0;1")}});
         list.append_all(more.c_array(), more.size());
-        ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list));
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 1, list));
     }
     // As client/data/get searches.
     std::string get(pmix_rank_t rank, const char* key, const InfoList& infos) {
@@ -116,7 +117,7 @@ class HostsQualified : public ::testing::Test {
         client::Hit hit;
         if (client::look_up(from, *request, hit) != PMIX_SUCCESS) return "-";
         Value value;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(hit.bytes(), value.c_ptr()));
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(hit.bytes(), value.c_ptr()));
         return value.type() == PMIX_STRING ? value.get().data.string : "?";
     }
     static Value qualified(std::initializer_list<std::pair<const char*, Value>> entries) {
@@ -249,7 +250,7 @@ TEST_F(HostsQualified, Get_OwnValueWithMoreQualifiers_ItsScopeCounts) {
     auto stored = dstore::QualifiedValue::stored(value.get());
     ASSERT_TRUE(what.ok() && stored.ok());
     common::ByteWriter bytes;
-    ASSERT_EQ(PMIX_SUCCESS, common::encode_value(bytes, stored->get()));
+    ASSERT_STATUS(PMIX_SUCCESS, common::encode_value(bytes, stored->get()));
     mine.put(own_nspace, 0, dstore::Key(what->qualifiers.key_for("q")), PMIX_LOCAL, bytes.view());
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE}) {
         InfoList infos = list_of({{"*colour", text("red")}});

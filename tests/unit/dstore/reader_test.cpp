@@ -11,6 +11,7 @@
 #include <map>
 
 #include "dstore/layout.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore::reader_test {
@@ -26,7 +27,7 @@ std::unique_ptr<Writer> small_store() {
     const std::vector<std::string> nodes = {"alpha", "beta"};
     const uint32_t ids[] = {70, 71};
     const AppRange apps[] = {{0, 4}};
-    EXPECT_EQ(w->set_placement({&map, nodes, ids, {}, apps}), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, {}, apps}));
     ColumnBuilder b(OwnerKind::proc);
     for (uint32_t r = 0; r < 4; ++r) {
         b.set(r, "pmix.rank", rank(r));
@@ -35,12 +36,12 @@ std::unique_ptr<Writer> small_store() {
     }
     b.compute("pmix.hname", Computed::node_name, PMIX_STRING, 0);
     b.compute("pmix.lpeers", Computed::local_peers, PMIX_STRING, 0);
-    EXPECT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
     for (uint32_t i = 0; i < 6; ++i) {
-        EXPECT_EQ(w->put(Owner::job(), Records().add("job." + std::to_string(i), u32(i)).add("n", u32(i)).list()),
-                  PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      w->put(Owner::job(), Records().add("job." + std::to_string(i), u32(i)).add("n", u32(i)).list()));
     }
-    EXPECT_EQ(w->put(Owner::proc_info(1), Records().add("pmix.pinned", text("host")).list()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->put(Owner::proc_info(1), Records().add("pmix.pinned", text("host")).list()));
     w->add_local(1);
     EXPECT_TRUE(w->commit(1, Records().add("pmix.pinned", text("self")).add("own", text("x")).list()).ok());
     Records many;
@@ -117,7 +118,7 @@ TEST(Reader, HeaderBytes) {
     expected[65] = 1;
     EXPECT_EQ(image, expected);
 
-    ASSERT_EQ(w->put(Owner::app(3), Records().add("key", u16(0xbeef)).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::app(3), Records().add("key", u16(0xbeef)).list()));
     image = image_of(*w);
     // Dictionary entry, leaf, block.
     ASSERT_EQ(image.size(), 256u + 4096 + 16 + 64);
@@ -143,7 +144,7 @@ TEST(Reader, HostGoesBeforeProcessForReservedKeys) {
         w->commit(2,
                   Records().add("pmix.hname", text("liar")).add("pmix.loc", text("mine")).add("free", text("p")).list())
             .ok());
-    ASSERT_EQ(w->put(Owner::proc_info(2), Records().add("free", text("h")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::proc_info(2), Records().add("free", text("h")).list()));
     EXPECT_EQ(get(*r, Owner::proc(2), "pmix.hname"), text("alpha"));
     EXPECT_EQ(get(*r, Owner::proc(2), "pmix.loc"), text("mine"));  // the host said nothing about this rank
     EXPECT_EQ(get(*r, Owner::proc(2), "free"), text("p"));
@@ -159,16 +160,16 @@ TEST(Reader, ListsEachKeyOnce) {
             EXPECT_TRUE(all.emplace(std::string(key), copy_of(f)).second) << key;
         });
     };
-    ASSERT_EQ(list(Owner::proc(1)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list(Owner::proc(1)));
     const std::map<std::string, Buffer> expected = {
         {"own", text("x")},   {"pmix.hname", text("beta")},  {"pmix.loc", text("near")}, {"pmix.lpeers", text("1,3")},
         {"pmix.num", u16(1)}, {"pmix.pinned", text("host")}, {"pmix.rank", rank(1)},
     };
     EXPECT_EQ(all, expected);
-    ASSERT_EQ(list(Owner::job()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list(Owner::job()));
     EXPECT_EQ(all.size(), 7u);
     EXPECT_EQ(all["n"], u32(5));
-    ASSERT_EQ(list(Owner::proc(3)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, list(Owner::proc(3)));
     EXPECT_EQ(all.size(), 25u);
     EXPECT_EQ(list(Owner::proc(77)), PMIX_ERR_NOT_FOUND);
     EXPECT_EQ(list(Owner::session(0)), PMIX_ERR_NOT_FOUND);
@@ -178,15 +179,15 @@ TEST(Reader, AnyRank) {
     auto w = small_store();
     auto r = open_reader(*w);
     Found f;
-    ASSERT_EQ(r->find_any_rank(Key("far"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("far"), f));
     EXPECT_EQ(f.index(), 5000u);
-    ASSERT_EQ(r->find_any_rank(Key("many.7"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("many.7"), f));
     EXPECT_EQ(f.index(), 3u);
     EXPECT_EQ(copy_of(f), u32(7));
-    ASSERT_EQ(r->find_any_rank(Key("pmix.pinned"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("pmix.pinned"), f));
     EXPECT_EQ(f.index(), 1u);
     EXPECT_EQ(copy_of(f), text("host"));
-    ASSERT_EQ(r->find_any_rank(Key("pmix.hname"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("pmix.hname"), f));
     EXPECT_EQ(f.index(), 0u);
     EXPECT_EQ(r->find_any_rank(Key("none"), f), PMIX_ERR_NOT_FOUND);
 }
@@ -198,14 +199,14 @@ TEST(Reader, FindAnyRank_OfKeyThatSeveralRanksHave_TakesTheLowest) {
         EXPECT_EQ(w->ingest(chunk_of(from, {1, 0, true}, Records().add("k", u32(from)))).blocks, 1u);
     }
     Found f;
-    ASSERT_EQ(r->find_any_rank(Key("k"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("k"), f));
     EXPECT_EQ(f.index(), 4u);
     EXPECT_EQ(copy_of(f), u32(4));
 }
 
 TEST(Reader, Find_WhereAReferenceLeadsOutside_IsAnErrorAndNoMiss) {
     auto w = make_writer();
-    ASSERT_EQ(w->put(Owner::app(3), Records().add("key", u16(1)).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::app(3), Records().add("key", u16(1)).list()));
     Buffer image = image_of(*w);
     common::store_le<uint32_t>(&image[256 + 16 + 4 * 3], 0x7fffffff);  // the newest block of application 3
     auto mapping = Mapping::over(image.data(), image.size());
@@ -221,7 +222,7 @@ TEST(Reader, Find_WhereAColumnNamesAValueThatItHasNot_IsAnError) {
     ColumnBuilder b(OwnerKind::proc);
     b.set(0, "k", text("near"));
     b.set(1, "k", text("far"));
-    ASSERT_EQ(w->add_columns(std::move(b)), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->add_columns(std::move(b)));
     Buffer image = image_of(*w);
     const size_t catalog = size_t{load_ref(&image[kHdrCatalog])} * kUnit;
     uint8_t* const column = &image[catalog + kCatHashes + padded(4)];
@@ -279,13 +280,13 @@ bool is_mapped(const uint8_t* p) {
 TEST(Reader, LetGo_ValuesBorrowed_UnmapsAllButTheirPages) {
     auto w = make_writer();
     for (uint32_t i = 0; i < 8; ++i)
-        ASSERT_EQ(w->put(Owner::app(i), Records().add("b", blob(20'000, static_cast<uint8_t>(i))).list()),
-                  PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      w->put(Owner::app(i), Records().add("b", blob(20'000, static_cast<uint8_t>(i))).list()));
     auto r = open_reader(*w);
     Found a, b, c;
-    ASSERT_EQ(r->find(Owner::app(6), Key("b"), a), PMIX_SUCCESS);
-    ASSERT_EQ(r->find(Owner::app(2), Key("b"), b), PMIX_SUCCESS);
-    ASSERT_EQ(r->find(Owner::app(4), Key("b"), c), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::app(6), Key("b"), a));
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::app(2), Key("b"), b));
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::app(4), Key("b"), c));
     const Buffer elsewhere(100);
     const common::Bytes borrowed[] = {a.bytes(), b.bytes(), elsewhere};
     EXPECT_TRUE(r->let_go(borrowed));
@@ -303,7 +304,7 @@ TEST(Reader, LetGo_NothingBorrowed_UnmapsAll) {
     auto w = small_store();
     auto r = open_reader(*w);
     Found found;
-    ASSERT_EQ(r->find(Owner::proc(1), Key("own"), found), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::proc(1), Key("own"), found));
     EXPECT_FALSE(r->let_go({}));
     EXPECT_FALSE(is_mapped(found.bytes().data()));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writer and other nodes: contributions, deltas, gaps, and bytes that are none.
+#include "support/status.h"
 #include "unit/dstore/writer_setting.h"
 
 namespace pmix::dstore::writer_ingest_test {
@@ -31,10 +32,10 @@ TEST(Writer, Ingest_OfADeletionBehindAGap_HidesWhatIsReceivedLater) {
         const RankSince since[] = {{0, w->committed(0) - 1}};
         deltas.push_back(w->contribution(since).value());
     }
-    ASSERT_EQ(other->ingest(deltas[0]).status, PMIX_SUCCESS);
-    ASSERT_EQ(other->ingest(deltas[2]).status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, other->ingest(deltas[0]).status);
+    ASSERT_STATUS(PMIX_SUCCESS, other->ingest(deltas[2]).status);
     EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
-    ASSERT_EQ(other->ingest(deltas[1]).status, PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, other->ingest(deltas[1]).status);
     EXPECT_EQ(get(other->reader(), Owner::proc(0), "k"), Buffer{});
 }
 
@@ -80,7 +81,7 @@ TEST(Writer, OwnContributionIsSkipped) {
     const RankSince since[] = {{5, 0}};
     const uint64_t bytes = w->published_bytes();
     const Ingested in = w->ingest(w->contribution(since).value());
-    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, in.status);
     EXPECT_EQ(in.blocks, 0u);
     EXPECT_EQ(in.skipped, 1u);
     EXPECT_EQ(w->published_bytes(), bytes);
@@ -119,7 +120,7 @@ TEST(Writer, PartlyKnownChunks) {
         b.add(Key("name.of." + std::to_string(r)), PMIX_GLOBAL, values[r]);
     }
     const Ingested in = w->ingest(b.finish(0).value());
-    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, in.status);
     EXPECT_EQ(in.blocks, 4u);
     EXPECT_EQ(in.skipped, 2u);
     for (uint32_t r : {0u, 1u, 3u, 5u}) {
@@ -192,7 +193,7 @@ TEST(Writer, ForeignBytesAreRefused) {
     bytes = good;
     bytes.resize(bytes.size() - 8);
     EXPECT_EQ(w->ingest(bytes).status, PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(w->ingest({}).status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->ingest({}).status);
     // Only processes, and only real ones, have contributions.
     ChunkBuilder b;
     b.begin(Owner::job(), {1, 0, true});

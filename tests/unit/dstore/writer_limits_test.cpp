@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writer at its limits: quotas, a full store, growth beyond the reservation, and what a child inherits.
+#include "support/status.h"
 #include "unit/dstore/writer_setting.h"
 
 namespace pmix::dstore::writer_limits_test {
@@ -14,10 +15,10 @@ TEST(Writer, SealedAgainstClients) {
     EXPECT_NE(ftruncate(fd, 0), 0);
     EXPECT_NE(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
     EXPECT_NE(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("x", blob(1 << 20, 1)).list()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("x", blob(1 << 20, 1)).list()));
     // Growing harms nobody.
     ASSERT_EQ(ftruncate(fd, 64 << 20), 0);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("y", blob(1 << 20, 2)).list()), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("y", blob(1 << 20, 2)).list()));
     EXPECT_EQ(get(*open_reader(*w), Owner::job(), "y"), blob(1 << 20, 2));
 }
 
@@ -45,11 +46,11 @@ TEST(Writer, Quota_CountsAllContributionsOfARank) {
     WriterOptions options;
     options.rank_quota = 4096;
     auto w = make_writer(options);
-    EXPECT_EQ(w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status);
     EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status,
               PMIX_ERR_OUT_OF_RESOURCE);
     EXPECT_EQ(get(w->reader(), Owner::proc(8), "b"), Buffer{});
-    EXPECT_EQ(w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status);
 }
 
 TEST(Writer, Quota_CountsValuesForRemotePeersAsLongAsTheyStand) {
@@ -60,10 +61,10 @@ TEST(Writer, Quota_CountsValuesForRemotePeersAsLongAsTheyStand) {
     const auto commit = [&](const char* key, size_t size, uint8_t fill) {
         return w->commit(0, Records().add(key, blob(size, fill), PMIX_REMOTE).list()).status();
     };
-    ASSERT_EQ(commit("a", 1500, 1), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, commit("a", 1500, 1));
     EXPECT_EQ(commit("b", 3000, 1), PMIX_ERR_OUT_OF_RESOURCE);
     // What is replaced counts no longer.
-    for (uint8_t i = 2; i < 20; ++i) EXPECT_EQ(commit("a", 1500, i), PMIX_SUCCESS) << unsigned{i};
+    for (uint8_t i = 2; i < 20; ++i) EXPECT_STATUS(PMIX_SUCCESS, commit("a", 1500, i)) << unsigned{i};
 }
 
 TEST(Writer, SparseRanksTakeFewPages) {
@@ -87,13 +88,13 @@ TEST(Writer, OutgrowsItsReservation) {
     options.reservation = 1 << 20;
     auto w = make_writer(options);
     auto r = open_reader(*w);
-    ASSERT_EQ(w->put(Owner::job(), Records().add("first", text("early")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("first", text("early")).list()));
     Found ours, theirs;
-    ASSERT_EQ(w->reader().find(Owner::job(), Key("first"), ours), PMIX_SUCCESS);
-    ASSERT_EQ(r->find(Owner::job(), Key("first"), theirs), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->reader().find(Owner::job(), Key("first"), ours));
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::job(), Key("first"), theirs));
     for (uint32_t i = 0; i < 40; ++i) {
-        ASSERT_EQ(w->put(Owner::app(i), Records().add("big", blob(300'000, static_cast<uint8_t>(i))).list()),
-                  PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      w->put(Owner::app(i), Records().add("big", blob(300'000, static_cast<uint8_t>(i))).list()));
         ASSERT_EQ(get(*r, Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
         ASSERT_EQ(get(w->reader(), Owner::app(i), "big"), blob(300'000, static_cast<uint8_t>(i)));
     }
@@ -124,7 +125,7 @@ TEST(Writer, FullIsAStatus) {
     EXPECT_EQ(get(*r, Owner::proc(0), "k"), text("old"));
     EXPECT_EQ(get(*r, Owner::proc(0), "small"), blob(1000, 3));
     EXPECT_FALSE(r->has_commits(9));
-    EXPECT_EQ(w->ingest(chunk).status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, w->ingest(chunk).status);
     EXPECT_TRUE(w->commit(0, Records().add("k", large).list()).ok());
     EXPECT_EQ(get(*r, Owner::proc(0), "k"), large);
 }
@@ -165,9 +166,9 @@ TEST(Writer, LimitedAddressSpace) {
 
 TEST(Writer, ServersMappingIsNotInherited) {
     auto w = make_writer();
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", u32(1)).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("k", u32(1)).list()));
     Found f;
-    ASSERT_EQ(w->reader().find(Owner::job(), Key("k"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->reader().find(Owner::job(), Key("k"), f));
     unsigned char state;
     void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(f.bytes().data()) & ~uintptr_t{4095});
     ASSERT_EQ(mincore(page, 4096, &state), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The write side: what is published, what stays private, what is skipped, and what memory it costs.
+#include "support/status.h"
 #include "unit/dstore/writer_setting.h"
 
 namespace pmix::dstore::writer_test {
@@ -36,7 +37,7 @@ TEST(Writer, CommitAndContribution_OfKeysWhoseHashesFallTogether_TakeWhatOthersT
         auto chunk = w->contribution({&all, 1});
         EXPECT_TRUE(chunk.ok());
         auto there = make_writer();
-        EXPECT_EQ(there->ingest(*chunk).status, PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, there->ingest(*chunk).status);
         return cpu_seconds() - begin;
     };
     const double usual = seconds(chosen_keys([](uint32_t i) { return i * 0x9e37'79b1u; }));
@@ -77,11 +78,12 @@ TEST(Writer, Commit_OfOneKeyInManyScopes_LeavesWhatCounts) {
 TEST(Writer, PutIsSeenAtEveryAddress) {
     auto w = make_writer();
     auto one = open_reader(*w);
-    ASSERT_EQ(w->put(Owner::job(), Records().add("pmix.job.size", u32(8)).add("x", text("job")).list()), PMIX_SUCCESS);
-    ASSERT_EQ(w->put(Owner::session(77), Records().add("x", text("session")).list()), PMIX_SUCCESS);
-    ASSERT_EQ(w->put(Owner::app(3), Records().add("x", text("app")).list()), PMIX_SUCCESS);
-    ASSERT_EQ(w->put(Owner::node(4), Records().add("x", text("node")).list()), PMIX_SUCCESS);
-    ASSERT_EQ(w->put(Owner::proc_info(4'000'000'000u), Records().add("x", text("proc")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  w->put(Owner::job(), Records().add("pmix.job.size", u32(8)).add("x", text("job")).list()));
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::session(77), Records().add("x", text("session")).list()));
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::app(3), Records().add("x", text("app")).list()));
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::node(4), Records().add("x", text("node")).list()));
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::proc_info(4'000'000'000u), Records().add("x", text("proc")).list()));
     auto two = open_reader(*w);
     const Reader* const readers[] = {one.get(), two.get(), &w->reader()};
     for (const Reader* r : readers) {
@@ -104,27 +106,27 @@ TEST(Writer, PutIsSeenAtEveryAddress) {
 TEST(Writer, ReplacingKeepsOldBytes) {
     auto w = make_writer();
     auto r = open_reader(*w);
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("old")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("k", text("old")).list()));
     Found old;
-    ASSERT_EQ(r->find(Owner::job(), Key("k"), old), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::job(), Key("k"), old));
     EXPECT_TRUE(old.lendable());
     EXPECT_EQ((reinterpret_cast<uintptr_t>(old.bytes().data()) + common::kBytesOffset) % 8, 0u);
     const uint64_t before = r->publications();
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("new")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("k", text("new")).list()));
     EXPECT_GT(r->publications(), before);
     EXPECT_EQ(get(*r, Owner::job(), "k"), text("new"));
     EXPECT_EQ(copy_of(old), text("old"));
     // The same again is no news.
     const uint64_t after = r->publications();
     const uint64_t bytes = w->published_bytes();
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", text("new")).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("k", text("new")).list()));
     EXPECT_EQ(r->publications(), after);
     EXPECT_EQ(w->published_bytes(), bytes);
 }
 
 TEST(Writer, LastOfAKeyCounts) {
     auto w = make_writer();
-    ASSERT_EQ(w->put(Owner::job(), Records().add("k", u32(1)).add("k", u32(2)).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add("k", u32(1)).add("k", u32(2)).list()));
     EXPECT_EQ(get(w->reader(), Owner::job(), "k"), u32(2));
     w->add_local(0);
     ASSERT_TRUE(w->commit(0, Records().add("c", u32(1)).add("c", u32(2)).list()).ok());
@@ -142,7 +144,7 @@ TEST(Writer, Put_ManyKeysOfOneOwner_TakesTimeForEachOnce) {
     for (uint32_t i = 0; i < kKeys; i += 1000) records.push_back({keys[i], fresh, PMIX_SCOPE_UNDEF});
     auto w = make_writer();
     const double before = cpu_seconds();
-    ASSERT_EQ(w->put(Owner::job(), records), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), records));
     EXPECT_LT(cpu_seconds() - before, 12.0) << "compared with each other they take minutes";
     for (uint32_t i = 0; i < kKeys; i += 500)
         EXPECT_EQ(get(w->reader(), Owner::job(), keys[i]), i % 1000 == 0 ? fresh : old);
@@ -155,16 +157,14 @@ TEST(Writer, ChainsAreMerged) {
     for (uint32_t i = 0; i < 100; ++i) {
         Records records;
         records.add("key." + std::to_string(i), u32(i)).add("always", u32(i));
-        ASSERT_EQ(w->put(Owner::job(), records.list()), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), records.list()));
         for (uint32_t k = 0; k <= i; ++k) ASSERT_EQ(get(*r, Owner::job(), "key." + std::to_string(k)), u32(k)) << i;
         ASSERT_EQ(get(*r, Owner::job(), "always"), u32(i));
     }
     std::map<std::string, Buffer> seen;
-    ASSERT_EQ(r->for_each(Owner::job(),
-                          [&](std::string_view key, const Found& f) {
-                              EXPECT_TRUE(seen.emplace(std::string(key), copy_of(f)).second) << key;
-                          }),
-              PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->for_each(Owner::job(), [&](std::string_view key, const Found& f) {
+        EXPECT_TRUE(seen.emplace(std::string(key), copy_of(f)).second) << key;
+    }));
     EXPECT_EQ(seen.size(), 101u);
     EXPECT_EQ(seen["always"], u32(99));
     EXPECT_EQ(seen["key.0"], u32(0));
@@ -233,7 +233,7 @@ TEST(Writer, LargeBlocksAreSearched) {
     for (size_t n : {15u, 16u, 17u, 18u, 40u, 1000u, 20'000u}) {
         Records records;
         for (size_t i = 0; i < n; ++i) records.add("k" + std::to_string(i), u32(static_cast<uint32_t>(i)));
-        ASSERT_EQ(w->put(Owner::app(static_cast<uint32_t>(n)), records.list()), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::app(static_cast<uint32_t>(n)), records.list()));
         for (size_t i = 0; i < n; ++i) {
             ASSERT_EQ(get(w->reader(), Owner::app(static_cast<uint32_t>(n)), "k" + std::to_string(i)),
                       u32(static_cast<uint32_t>(i)));
@@ -261,7 +261,7 @@ TEST(Writer, CommitByScope) {
     EXPECT_EQ(get(*r, Owner::proc(2), "global"), text("everywhere"));
     EXPECT_EQ(get(*r, Owner::proc(2), "remote.secret"), Buffer{});
     Found f;
-    ASSERT_EQ(r->find(Owner::proc(2), Key("local"), f), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, r->find(Owner::proc(2), Key("local"), f));
     EXPECT_EQ(f.scope(), PMIX_LOCAL);
     EXPECT_TRUE(w->exists_outside_scope(2, Key("remote.secret")));
     EXPECT_FALSE(w->exists_outside_scope(2, Key("global")));
@@ -282,7 +282,7 @@ TEST(Writer, CommitByScope) {
     const RankSince all[] = {{2, 0}, {3, 0}};
     const Buffer chunk = w->contribution(all).value();
     const Ingested in = other->ingest(chunk);
-    EXPECT_EQ(in.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, in.status);
     EXPECT_EQ(in.blocks, 1u);
     EXPECT_EQ(get(other->reader(), Owner::proc(2), "remote.secret"), text("there"));
     EXPECT_EQ(get(other->reader(), Owner::proc(2), "global"), text("everywhere"));
@@ -306,7 +306,7 @@ TEST(Writer, OneCommitOfAKeyInSeveralScopes_EachAudienceHasItsNewest) {
         const auto seen = [](const Writer& w) {
             auto other = make_writer();
             const RankSince since[] = {{2, 0}};
-            EXPECT_EQ(other->ingest(w.contribution(since).value()).status, PMIX_SUCCESS);
+            EXPECT_STATUS(PMIX_SUCCESS, other->ingest(w.contribution(since).value()).status);
             return std::pair(get(w.reader(), Owner::proc(2), "k"), get(other->reader(), Owner::proc(2), "k"));
         };
         EXPECT_EQ(seen(*at_once), seen(*one_by_one)) << order;
@@ -331,15 +331,15 @@ TEST(Writer, Commit_OfADeletion_HidesTheKeyFromThePeersOfItsScopeOnly) {
         w->add_local(2);
         ASSERT_TRUE(w->commit(2, Records().add("k", u32(7), c.put).add("other", u32(1)).list()).ok());
         RankSince since[] = {{2, 0}};
-        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, delta->ingest(w->contribution(since).value()).status);
         ASSERT_TRUE(w->commit(2, Records().add("k", deleted(), c.removed).list()).ok());
         const Buffer value = u32(7), none;
         EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), c.here ? value : none);
         EXPECT_EQ(w->exists_outside_scope(2, Key("k")), !c.here && c.there);
-        ASSERT_EQ(snapshot->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, snapshot->ingest(w->contribution(since).value()).status);
         EXPECT_EQ(get(snapshot->reader(), Owner::proc(2), "k"), c.there ? value : none);
         since[0].since = 1;
-        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, delta->ingest(w->contribution(since).value()).status);
         EXPECT_EQ(get(delta->reader(), Owner::proc(2), "k"), c.there ? value : none);
         for (const Reader* reader : {&w->reader(), &delta->reader(), &snapshot->reader()}) {
             size_t listed = 0;
@@ -352,7 +352,7 @@ TEST(Writer, Commit_OfADeletion_HidesTheKeyFromThePeersOfItsScopeOnly) {
         // A later put brings it back.
         ASSERT_TRUE(w->commit(2, Records().add("k", u32(7)).list()).ok());
         since[0].since = w->committed(2) - 1;
-        ASSERT_EQ(delta->ingest(w->contribution(since).value()).status, PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, delta->ingest(w->contribution(since).value()).status);
         EXPECT_EQ(get(w->reader(), Owner::proc(2), "k"), value);
         EXPECT_EQ(get(delta->reader(), Owner::proc(2), "k"), value);
     }
@@ -390,7 +390,7 @@ TEST(Writer, CommitRefuses) {
 TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {
     const auto keys = chosen_keys([](uint32_t) { return 0x1234'5678u; }, 3);
     auto w = make_writer();
-    ASSERT_EQ(w->put(Owner::job(), Records().add(keys[0], u32(0)).add(keys[1], u32(1)).list()), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, w->put(Owner::job(), Records().add(keys[0], u32(0)).add(keys[1], u32(1)).list()));
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[0]), u32(0));
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[1]), u32(1));
     EXPECT_EQ(get(w->reader(), Owner::job(), keys[2]), Buffer{});

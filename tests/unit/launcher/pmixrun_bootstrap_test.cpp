@@ -12,6 +12,7 @@
 extern "C" {
 #include "loop.h"
 #include "node.h"
+#include "support/status.h"
 }
 
 namespace {
@@ -151,7 +152,7 @@ TEST_F(PmixrunBootstrap, Add_Wildcard_StandsForTheWholeJob) {
     const Members all = {{"one", 0}, {"one", 1}, {"one", 2}, {"one", 3},
                          {"two", 0}, {"two", 1}, {"two", 2}, {"two", 3}};
     for (const uint64_t id : calls_of) {
-        EXPECT_EQ(PMIX_SUCCESS, status(id));
+        EXPECT_STATUS(PMIX_SUCCESS, status(id));
         EXPECT_EQ(all, members(id));
     }
 }
@@ -215,8 +216,8 @@ TEST_F(PmixrunBootstrap, Leaders_WithDifferentNumbersAndACommonMember_AreRefused
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(calls({"three", 0}, 2))) << "the second leader is late";
     // The same processes may begin again.
     const uint64_t again = calls({"one", 0}, 1, {{"one", 1}}), member = calls({"one", 1});
-    EXPECT_EQ(PMIX_SUCCESS, status(again));
-    EXPECT_EQ(PMIX_SUCCESS, status(member));
+    EXPECT_STATUS(PMIX_SUCCESS, status(again));
+    EXPECT_STATUS(PMIX_SUCCESS, status(member));
 }
 
 // rows: R1 R11
@@ -225,12 +226,12 @@ TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_IsToldWhenItsJobHasTheGroup) {
     const uint64_t a = calls({"one", 0}, 1, {{"one", 1}});
     EXPECT_TRUE(open(lost)) << "its leader may be another";
     calls({"one", 1});
-    EXPECT_EQ(PMIX_SUCCESS, status(a));
+    EXPECT_STATUS(PMIX_SUCCESS, status(a));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(lost));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(timed));
     EXPECT_TRUE(open(other)) << "of a job that has no part in it: its leader is still to call";
     EXPECT_EQ((Members{{"three", 0}, {"three", 1}}), members(calls({"three", 0}, 1, {{"three", 1}})));
-    EXPECT_EQ(PMIX_SUCCESS, status(other));
+    EXPECT_STATUS(PMIX_SUCCESS, status(other));
 }
 
 // rows: R8 R11
@@ -242,8 +243,8 @@ TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_EndsWithItsLimitAndItsProcess) {
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(ended));
     const uint64_t leader = calls({"one", 0}, 1, {{"one", 2}});
     EXPECT_TRUE(open(leader)) << "it has given up and must call again";
-    EXPECT_EQ(PMIX_SUCCESS, status(calls({"one", 2})));
-    EXPECT_EQ(PMIX_SUCCESS, status(leader));
+    EXPECT_STATUS(PMIX_SUCCESS, status(calls({"one", 2})));
+    EXPECT_STATUS(PMIX_SUCCESS, status(leader));
 }
 
 // rows: R11
@@ -256,5 +257,5 @@ TEST_F(PmixrunBootstrap, Limit_OfAnyCaller_EndsItForAll) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status(calls({"two", 0}, 2))) << "late";
     const uint64_t c = calls({"one", 0}, 2), d = calls({"two", 0}, 2);
     EXPECT_EQ((Members{{"one", 0}, {"two", 0}}), members(c));
-    EXPECT_EQ(PMIX_SUCCESS, status(d));
+    EXPECT_STATUS(PMIX_SUCCESS, status(d));
 }

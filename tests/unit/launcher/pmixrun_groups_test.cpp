@@ -11,6 +11,7 @@
 extern "C" {
 #include "loop.h"
 #include "node.h"
+#include "support/status.h"
 }
 
 namespace {
@@ -148,8 +149,8 @@ TEST_F(PmixrunGroups, WhoIsLateForADestructThatFailedIsAnsweredAfterTheJobsEndTo
     uint64_t a = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
     EXPECT_TRUE(open(a));
     uint64_t b = comes(1, PMIX_GROUP_DESTRUCT, {"parent"});
-    EXPECT_EQ(PMIX_SUCCESS, answer(a));
-    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(a));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(b));
 }
 
 TEST_F(PmixrunGroups, AJobsEndEndsTheDestructForThoseToComeToo) {
@@ -160,18 +161,18 @@ TEST_F(PmixrunGroups, AJobsEndEndsTheDestructForThoseToComeToo) {
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC,
               answer(comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
     uint64_t a = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}), b = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
-    EXPECT_EQ(PMIX_SUCCESS, answer(a));
-    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(a));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(b));
 }
 
 TEST_F(PmixrunGroups, Construct_SameNameOfTwoJobs_AreTwoOperations) {
     const uint64_t parents = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
     const uint64_t children = comes(0, PMIX_GROUP_CONSTRUCT, {"child"});
-    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child"})));
-    EXPECT_EQ(PMIX_SUCCESS, answer(children));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child"})));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(children));
     EXPECT_TRUE(open(parents));
-    EXPECT_EQ(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"parent"})));
-    EXPECT_EQ(PMIX_SUCCESS, answer(parents));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"parent"})));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(parents));
 }
 
 TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
@@ -182,8 +183,8 @@ TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
     uint64_t a = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"});
     EXPECT_TRUE(open(a));
     uint64_t b = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
-    EXPECT_EQ(PMIX_SUCCESS, answer(a));
-    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(a));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(b));
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child", "parent"})))
         << "late after all";
 }
@@ -194,8 +195,8 @@ TEST_F(PmixrunGroups, WhereMembersMayEndItGoesOnWithoutTheJob) {
     end_child();
     EXPECT_TRUE(open(a)) << "node 1 has members of the parent";
     uint64_t b = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, FORGIVING);
-    EXPECT_EQ(PMIX_SUCCESS, answer(a));
-    EXPECT_EQ(PMIX_SUCCESS, answer(b));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(a));
+    EXPECT_STATUS(PMIX_SUCCESS, answer(b));
 }
 
 // A node's word that its processes have ended comes from it directly, their call through its server.
@@ -232,13 +233,13 @@ struct Answers {
 using Begin = void (*)(const std::vector<pmix_proc_t>&, Answers*);
 const Begin begins[] = {
     [](const std::vector<pmix_proc_t>& procs, Answers* a) {
-        EXPECT_EQ(PMIX_SUCCESS, up_fence_nb(procs.data(), procs.size(), nullptr, 0, nullptr, 0, Answers::data, a));
+        EXPECT_STATUS(PMIX_SUCCESS, up_fence_nb(procs.data(), procs.size(), nullptr, 0, nullptr, 0, Answers::data, a));
     },
     [](const std::vector<pmix_proc_t>& procs, Answers* a) {
-        EXPECT_EQ(PMIX_SUCCESS, up_connect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
+        EXPECT_STATUS(PMIX_SUCCESS, up_connect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
     },
     [](const std::vector<pmix_proc_t>& procs, Answers* a) {
-        EXPECT_EQ(PMIX_SUCCESS, up_disconnect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
+        EXPECT_STATUS(PMIX_SUCCESS, up_disconnect(procs.data(), procs.size(), nullptr, 0, Answers::op, a));
     },
 };
 
@@ -270,7 +271,7 @@ TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
     Answers connected;
     begins[CONNECT](both_jobs(), &connected);
     hear(on_collective, CONNECT, 0, PMIX_SUCCESS);
-    ASSERT_EQ(PMIX_SUCCESS, connected.status);
+    ASSERT_STATUS(PMIX_SUCCESS, connected.status);
     for (uint32_t kind = 0; kind < 3; ++kind) {
         Answers late, waits;
         hear(on_collective_failed, kind, kind == CONNECT ? 1 : 0, PMIX_ERR_PARTIAL_SUCCESS);
@@ -281,7 +282,7 @@ TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
         EXPECT_EQ(0, waits.count) << "the next round is another";
         if (kind != DISCONNECT) {
             hear(on_collective, kind, kind == CONNECT ? 2 : 1, PMIX_SUCCESS);
-            EXPECT_EQ(PMIX_SUCCESS, waits.status);
+            EXPECT_STATUS(PMIX_SUCCESS, waits.status);
             continue;
         }
         end_child();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "openpmix/hello.h"
+#include "support/status.h"
 
 namespace pmix::openpmix::openpmix_hello_test {
 namespace {
@@ -24,9 +25,9 @@ ConnectRequest client() {
 
 std::vector<uint8_t> payload_of(const ConnectRequest& m) {
     std::vector<uint8_t> bytes;
-    EXPECT_EQ(m.encode(&bytes), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, m.encode(&bytes));
     size_t size = 0;
-    EXPECT_EQ(read_connect_header(Bytes(bytes).first(kHeaderSize), &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, read_connect_header(Bytes(bytes).first(kHeaderSize), &size));
     EXPECT_EQ(size, bytes.size() - kHeaderSize);
     bytes.erase(bytes.begin(), bytes.begin() + kHeaderSize);
     return bytes;
@@ -47,7 +48,7 @@ TEST(OpenPmixHelloTest, EveryKind_EncodedAndDecoded_Same) {
         m.stray_nul = kind % 2 != 0;
         ConnectRequest out;
         Traits traits;
-        ASSERT_EQ(ConnectRequest::decode(payload_of(m), &out, &traits), PMIX_SUCCESS) << int{kind};
+        ASSERT_STATUS(PMIX_SUCCESS, ConnectRequest::decode(payload_of(m), &out, &traits)) << int{kind};
         EXPECT_EQ(out.kind, m.kind);
         EXPECT_EQ(out.id, has_identity(m.kind) ? m.id : common::ProcId());
         EXPECT_EQ(out.uid, kind == 0 ? 0u : 1000u);
@@ -68,7 +69,7 @@ TEST(OpenPmixHelloTest, Names_LongerThanAnyIs_Refused) {
     for (auto member : {&ConnectRequest::security, &ConnectRequest::version, &ConnectRequest::store}) {
         ConnectRequest m = client();
         m.*member += std::string(255 - (m.*member).size(), '0');
-        EXPECT_EQ(decode_request(payload_of(m)), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload_of(m)));
         m.*member += '0';
         EXPECT_EQ(decode_request(payload_of(m)), PMIX_ERR_UNPACK_FAILURE);
     }
@@ -98,7 +99,7 @@ TEST(OpenPmixHelloTest, TrailingBytes_NeitherInfosNorANul_Refused) {
     payload.push_back(7);
     EXPECT_NE(decode_request(payload), PMIX_SUCCESS);
     payload.back() = 0;
-    EXPECT_EQ(decode_request(payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload));
     payload.push_back(0);
     EXPECT_NE(decode_request(payload), PMIX_SUCCESS);
 }
@@ -106,13 +107,13 @@ TEST(OpenPmixHelloTest, TrailingBytes_NeitherInfosNorANul_Refused) {
 TEST(OpenPmixHelloTest, TrailingBytes_BehindInfos_OnlyANul) {
     ConnectRequest m = client();
     common::InfoList infos;
-    ASSERT_EQ(infos.append_string("pmix.cmd.line", "/bin/true"), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append_string("pmix.cmd.line", "/bin/true"));
     m.infos = common::Infos(std::move(infos));
     m.has_infos = true;
     std::vector<uint8_t> payload = payload_of(m);
-    EXPECT_EQ(decode_request(payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload));
     payload.push_back(0);
-    EXPECT_EQ(decode_request(payload), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload));
     payload.back() = 1;
     EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
     payload.back() = 0;
@@ -124,7 +125,7 @@ TEST(OpenPmixHelloTest, Header_NotOfAConnectMessage_Refused) {
     size_t size = 0;
     uint32_t words[4] = {UINT32_MAX, UINT32_MAX, 100, 0};
     const auto* bytes = reinterpret_cast<const uint8_t*>(words);
-    EXPECT_EQ(read_connect_header({bytes, 16}, &size), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, read_connect_header({bytes, 16}, &size));
     EXPECT_EQ(size, 100u);
     EXPECT_EQ(read_connect_header({bytes, 15}, &size), PMIX_ERR_UNPACK_FAILURE);
     words[2] = kMaxConnectPayload + 1;
@@ -148,10 +149,10 @@ TEST(OpenPmixHelloTest, Reply_ByteByByte_CompleteAtItsLast) {
         ConnectReply out;
         size_t used = 1;
         for (size_t n = 0; n < bytes.size(); ++n) {
-            ASSERT_EQ(decode_reply(Bytes(bytes).first(n), form, &out, &used), PMIX_SUCCESS);
+            ASSERT_STATUS(PMIX_SUCCESS, decode_reply(Bytes(bytes).first(n), form, &out, &used));
             ASSERT_EQ(used, 0u) << n;
         }
-        ASSERT_EQ(decode_reply(bytes, form, &out, &used), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, decode_reply(bytes, form, &out, &used));
         EXPECT_EQ(used, bytes.size());
         if (form.tool) {
             EXPECT_EQ(out.server, reply.server);
@@ -172,7 +173,7 @@ TEST(OpenPmixHelloTest, Reply_Refusal_IsItsStatusAlone) {
     EXPECT_EQ(bytes.size(), 4u);
     ConnectReply out;
     size_t used = 0;
-    ASSERT_EQ(decode_reply(bytes, form, &out, &used), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_reply(bytes, form, &out, &used));
     EXPECT_EQ(used, 4u);
     EXPECT_EQ(out.status, PMIX_ERR_INVALID_CRED);
 }

@@ -5,6 +5,7 @@
 #include "openpmix/hello.h"
 #include "openpmix/known_types.h"
 #include "openpmix/messages.h"
+#include "support/status.h"
 
 namespace pmix::openpmix::openpmix_messages_test {
 namespace {
@@ -25,7 +26,7 @@ std::vector<Traits> all_forms() {
 template <class M>
 std::vector<uint8_t> encoded(const M& message, const Traits& traits) {
     std::vector<uint8_t> bytes;
-    EXPECT_EQ(encode(message, traits, &bytes), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, encode(message, traits, &bytes));
     return bytes;
 }
 
@@ -33,7 +34,7 @@ template <class M>
 M decoded(const std::vector<uint8_t>& bytes, const Traits& traits) {
     M message;
     size_t left = 1;
-    EXPECT_EQ(decode(bytes, traits, &message, &left), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode(bytes, traits, &message, &left));
     EXPECT_EQ(left, 0u);
     return message;
 }
@@ -154,7 +155,7 @@ TEST(OpenPmixMessagesTest, Described_OtherTypeOrNone_Refused) {
     // The same bytes, said to be a number of another type.
     std::vector<uint8_t> bytes = encoded(status, described);
     ASSERT_EQ(bytes, (std::vector<uint8_t>{PMIX_INT32, 2, PMIX_STATUS, 0}));
-    EXPECT_EQ(decode(bytes, described, &out), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, decode(bytes, described, &out));
     bytes[2] = PMIX_INT32;
     EXPECT_EQ(decode(bytes, described, &out), PMIX_ERR_UNPACK_FAILURE);
 }
@@ -235,7 +236,7 @@ TEST(OpenPmixMessagesTest, Encode_OfTypesThatTheReleaseLacks_IsNotSupported) {
         std::vector<uint8_t> bytes;
         EXPECT_EQ(encode(m, *traits_of("5.0.7", "v41", 1), &bytes), PMIX_ERR_NOT_SUPPORTED);
         EXPECT_TRUE(bytes.empty());
-        EXPECT_EQ(encode(m, *traits_of("6.1.0", "v61", 1), &bytes), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, encode(m, *traits_of("6.1.0", "v61", 1), &bytes));
         m.values.pairs[0].value.c_ptr()->type = PMIX_UNDEF;  // nothing in it is the value's
     }
     for (const char* version : {"5.0.7", "6.1.0"}) {

@@ -13,6 +13,7 @@
 #include "openpmix/hello.h"
 #include "openpmix/stream.h"
 #include "support/sockets.h"
+#include "support/status.h"
 
 namespace pmix::openpmix::openpmix_stream_test {
 namespace {
@@ -93,7 +94,7 @@ class StreamTest : public ::testing::Test {
         request.encoding = "v41";
         request.store = "hash";
         std::vector<uint8_t> message;
-        ASSERT_EQ(PMIX_SUCCESS, request.encode(&message));
+        ASSERT_STATUS(PMIX_SUCCESS, request.encode(&message));
         write(message);
         ASSERT_TRUE(until([&] { return !handler_.said.empty(); }));
         handler_.said.clear();

@@ -9,6 +9,7 @@
 #include "common/values/array_value.h"
 #include "openpmix/hello.h"
 #include "openpmix/tellable.h"
+#include "support/status.h"
 
 namespace pmix::test {
 namespace {
@@ -29,9 +30,9 @@ pmix_value_t without_data(pmix_data_type_t type) {
 // "fine", a proc that is none, and an info by itself.
 InfoList some_odd() {
     InfoList infos;
-    EXPECT_EQ(PMIX_SUCCESS, infos.append_number<uint32_t>("fine", 1, PMIX_UINT32));
-    EXPECT_EQ(PMIX_SUCCESS, infos.append_number<uint32_t>("proc", 0, PMIX_UINT32));
-    EXPECT_EQ(PMIX_SUCCESS, infos.append_number<uint32_t>("info", 0, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, infos.append_number<uint32_t>("fine", 1, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, infos.append_number<uint32_t>("proc", 0, PMIX_UINT32));
+    EXPECT_STATUS(PMIX_SUCCESS, infos.append_number<uint32_t>("info", 0, PMIX_UINT32));
     infos[1].value = without_data(PMIX_PROC);
     infos[2].value = without_data(PMIX_INFO);
     return infos;
@@ -51,7 +52,7 @@ TEST(OpenPmixTellable, Values_ThatAReleaseReadsAndCannotKeep_AreNot) {
         for (const pmix_data_type_t type : {PMIX_UNDEF, PMIX_BOOL, PMIX_STRING, PMIX_PROC_STATE, PMIX_BYTE_OBJECT})
             EXPECT_TRUE(openpmix::is_tellable(traits, without_data(type))) << type;
         InfoList inner;
-        ASSERT_EQ(PMIX_SUCCESS, inner.append_number<uint32_t>("key", 1, PMIX_UINT32));
+        ASSERT_STATUS(PMIX_SUCCESS, inner.append_number<uint32_t>("key", 1, PMIX_UINT32));
         EXPECT_TRUE(openpmix::is_tellable(traits, common::array_value(std::move(inner))->get())) << "an array of infos";
         EXPECT_FALSE(openpmix::is_tellable(traits, common::array_value(some_odd())->get())) << "with one that is not";
         EXPECT_FALSE(openpmix::is_tellable(traits, without_data(PMIX_PROC))) << "a proc that is none";
@@ -91,7 +92,7 @@ TEST(OpenPmixTellable, Lookup_ThatLosesSomeOrAll_IsToldByItsStatus) {
     items[0].value.data.uint32 = 9;
     items[1].value = without_data(PMIX_UINT32);
     found.data.emplace().elements = std::move(items);
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::tellable_part(found, traits).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::tellable_part(found, traits).status.value);
     found.data->elements[1].value = without_data(PMIX_PROC);
     const auto some = openpmix::tellable_part(found, traits);
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, some.status.value);

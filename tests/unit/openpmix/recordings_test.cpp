@@ -9,6 +9,7 @@
 #include "openpmix/frame.h"
 #include "openpmix/hello.h"
 #include "openpmix/messages.h"
+#include "support/status.h"
 #include "unit/openpmix/recording.h"
 
 namespace pmix::openpmix::recordings_test {
@@ -35,10 +36,10 @@ struct Seen {
 template <class M>
 void same_again(Bytes bytes, const Traits& traits, M* message) {
     size_t left = 0;
-    ASSERT_EQ(decode(bytes, traits, message, &left), PMIX_SUCCESS) << hex(bytes);
+    ASSERT_STATUS(PMIX_SUCCESS, decode(bytes, traits, message, &left)) << hex(bytes);
     EXPECT_EQ(left, 0u) << hex(bytes);
     std::vector<uint8_t> again;
-    ASSERT_EQ(encode(*message, traits, &again), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, encode(*message, traits, &again));
     EXPECT_EQ(hex(again), hex(bytes));
     std::string text;
     print(text, *message);
@@ -170,14 +171,14 @@ void check_connection(const testing::Streams& streams, const char* server_releas
     ASSERT_GE(streams.client.size(), kHeaderSize);
     const Bytes client = streams.client;
     size_t size = 0;
-    ASSERT_EQ(read_connect_header(client.first(kHeaderSize), &size), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, read_connect_header(client.first(kHeaderSize), &size));
     ASSERT_GE(client.size(), kHeaderSize + size);
     ConnectRequest hello;
     Traits theirs;
-    ASSERT_EQ(ConnectRequest::decode(client.subspan(kHeaderSize, size), &hello, &theirs), PMIX_SUCCESS)
+    ASSERT_STATUS(PMIX_SUCCESS, ConnectRequest::decode(client.subspan(kHeaderSize, size), &hello, &theirs))
         << hex(client.subspan(kHeaderSize, size));
     std::vector<uint8_t> again;
-    ASSERT_EQ(hello.encode(&again), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, hello.encode(&again));
     EXPECT_EQ(hex(again), hex(client.first(kHeaderSize + size)));
     ++seen.messages;
 
@@ -185,7 +186,7 @@ void check_connection(const testing::Streams& streams, const char* server_releas
     const ReplyForm form = reply_form(hello.kind, theirs);
     ConnectReply reply;
     size_t used = 0;
-    ASSERT_EQ(decode_reply(server, form, &reply, &used), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, decode_reply(server, form, &reply, &used));
     if (server.empty()) return;  // refused
     ASSERT_NE(used, 0u);
     EXPECT_EQ(hex(encode_reply(reply, form)), hex(server.first(used)));
@@ -197,7 +198,7 @@ void check_connection(const testing::Streams& streams, const char* server_releas
             return;
         }
         uint8_t command = 0;
-        ASSERT_EQ(read_command(payload, theirs, &command), PMIX_SUCCESS) << hex(payload);
+        ASSERT_STATUS(PMIX_SUCCESS, read_command(payload, theirs, &command)) << hex(payload);
         asked[header.tag] = static_cast<Command>(command);
         check_request(command, payload, theirs, seen);
     }));

@@ -17,6 +17,7 @@
 #include "support/fake_scheduler.h"
 #include "support/fewer_rights.h"
 #include "support/other_users.h"
+#include "support/status.h"
 
 namespace pmix::server::cleanup_test {
 namespace {
@@ -69,8 +70,8 @@ class CleanupTest : public ::testing::Test {
 // rows: J3
 TEST_F(CleanupTest, FilesGoWithTheLastOfThoseWhoseEndTheyWaitFor) {
     const std::string one = file("one"), both = file("both");
-    ASSERT_EQ(PMIX_SUCCESS, add({one}, {}));
-    ASSERT_EQ(PMIX_SUCCESS, add({both}, {}, {}, {1, 2}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({one}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({both}, {}, {}, {1, 2}));
     end(1);
     EXPECT_FALSE(there(one));
     EXPECT_TRUE(there(both));
@@ -87,12 +88,12 @@ TEST_F(CleanupTest, FoldersByTheirRules) {
         file(f);
     CleanupRules deep{
         .recursive = true, .only_empty = false, .leave_top = false, .ignore = {path("deep/keep"), "keep.too"}};
-    ASSERT_EQ(PMIX_SUCCESS, add({}, {path("plain")}));
-    ASSERT_EQ(PMIX_SUCCESS, add({}, {path("deep")}, deep));
-    ASSERT_EQ(PMIX_SUCCESS,
-              add({}, {path("top")}, {.recursive = true, .only_empty = false, .leave_top = true, .ignore = {}}));
-    ASSERT_EQ(PMIX_SUCCESS,
-              add({}, {path("empty")}, {.recursive = true, .only_empty = true, .leave_top = false, .ignore = {}}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({}, {path("plain")}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({}, {path("deep")}, deep));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  add({}, {path("top")}, {.recursive = true, .only_empty = false, .leave_top = true, .ignore = {}}));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  add({}, {path("empty")}, {.recursive = true, .only_empty = true, .leave_top = false, .ignore = {}}));
     end(1);
     EXPECT_FALSE(there(path("plain")));
     EXPECT_TRUE(there(path("deep/keep")));
@@ -112,7 +113,7 @@ TEST_F(CleanupTest, Ignored_ByAPathThroughALink_Stays) {
     ASSERT_EQ(0, ::symlink(outer.c_str(), path("link").c_str()));
     CleanupRules rules;
     rules.ignore = {path("link") + "/kept"};
-    ASSERT_EQ(PMIX_SUCCESS, add({}, {outer}, rules));
+    ASSERT_STATUS(PMIX_SUCCESS, add({}, {outer}, rules));
     end(1);
     EXPECT_TRUE(there(kept));
     EXPECT_FALSE(there(other));
@@ -121,7 +122,7 @@ TEST_F(CleanupTest, Ignored_ByAPathThroughALink_Stays) {
 TEST_F(CleanupTest, FolderInAFolder_GoesFirst) {
     for (const bool together : {false, true}) {
         const std::string outer = folder("outer"), inner = folder("outer/inner"), kept = file("outer/inner/one");
-        ASSERT_EQ(PMIX_SUCCESS, add({kept}, {outer, inner}));
+        ASSERT_STATUS(PMIX_SUCCESS, add({kept}, {outer, inner}));
         if (together) {
             cleanup.everybody_gone();
             blocking_tasks.finish();
@@ -137,7 +138,8 @@ TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {f}));
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES,
               add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {f}}));
-    ASSERT_EQ(PMIX_SUCCESS, add({}, {d}, {.recursive = false, .only_empty = false, .leave_top = true, .ignore = {g}}));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  add({}, {d}, {.recursive = false, .only_empty = false, .leave_top = true, .ignore = {g}}));
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {d})) << "another rule for the same folder";
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({g}, {})) << "somebody wants to keep it";
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({d}, {})) << "a file now";
@@ -161,7 +163,7 @@ TEST_F(CleanupTest, WithoutTheUsersRightsNothingIsRemoved) {
         return f;
     };
     const std::string refused = of_other("refused"), granted = of_other("granted");
-    ASSERT_EQ(PMIX_SUCCESS, add({refused}, {}, {}, {1}, "", other));
+    ASSERT_STATUS(PMIX_SUCCESS, add({refused}, {}, {}, {1}, "", other));
     {
         const test::FewerRights fewer;
         end(1);  // the worker thread begins here
@@ -171,7 +173,7 @@ TEST_F(CleanupTest, WithoutTheUsersRightsNothingIsRemoved) {
     if (!many_users) return;
     BlockingTasks able(scheduler);
     Cleanup with_rights(able);
-    ASSERT_EQ(PMIX_SUCCESS, with_rights.add({1, "", {1}, other}, {granted}, {}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, with_rights.add({1, "", {1}, other}, {granted}, {}, {}));
     with_rights.member_gone(1);
     able.finish();
     EXPECT_FALSE(there(granted));
@@ -180,10 +182,11 @@ TEST_F(CleanupTest, WithoutTheUsersRightsNothingIsRemoved) {
 TEST_F(CleanupTest, UsersDoNotMeet) {
     const std::string f = file("f"), g = file("g");
     const Rights other{me.uid + 1, me.gid + 1};
-    ASSERT_EQ(PMIX_SUCCESS, add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {g}},
-                                {7}, "", other));
-    EXPECT_EQ(PMIX_SUCCESS, add({}, {f})) << "the same path, another rule, another user";
-    EXPECT_EQ(PMIX_SUCCESS, add({g}, {}));
+    ASSERT_STATUS(
+        PMIX_SUCCESS,
+        add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {g}}, {7}, "", other));
+    EXPECT_STATUS(PMIX_SUCCESS, add({}, {f})) << "the same path, another rule, another user";
+    EXPECT_STATUS(PMIX_SUCCESS, add({g}, {}));
     EXPECT_EQ(3u, cleanup.size());
     end(7);
     EXPECT_TRUE(there(f)) << "not that user's";
@@ -195,14 +198,14 @@ TEST_F(CleanupTest, UsersDoNotMeet) {
 TEST_F(CleanupTest, ProtectedPath_RequestCancelled_IsFree) {
     const std::string a = file("a"), b = file("b"), keep = file("keep");
     const CleanupRules rules{.recursive = false, .only_empty = false, .leave_top = false, .ignore = {keep}};
-    ASSERT_EQ(PMIX_SUCCESS, add({a, b}, {}, rules, {1}, "one"));
-    ASSERT_EQ(PMIX_SUCCESS, add({a}, {}, rules, {2}, "two"));
+    ASSERT_STATUS(PMIX_SUCCESS, add({a, b}, {}, rules, {1}, "one"));
+    ASSERT_STATUS(PMIX_SUCCESS, add({a}, {}, rules, {2}, "two"));
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
     const std::string one = "one", two = "two";
     EXPECT_EQ(2u, cleanup.cancel(1, &one));
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
     EXPECT_EQ(1u, cleanup.cancel(1, &two));
-    EXPECT_EQ(PMIX_SUCCESS, add({keep}, {}));
+    EXPECT_STATUS(PMIX_SUCCESS, add({keep}, {}));
 }
 
 TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
@@ -213,14 +216,14 @@ TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
         folders.push_back("/nowhere/d" + std::to_string(i));
         rules.ignore.push_back("/nowhere/i" + std::to_string(i));
     }
-    ASSERT_EQ(PMIX_SUCCESS, add(files, folders, rules));
+    ASSERT_STATUS(PMIX_SUCCESS, add(files, folders, rules));
     EXPECT_EQ(40'000u, cleanup.size());
     EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({rules.ignore.back()}, {}));
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/more"}, {}, {}, std::vector<MemberId>(10'000, 1)));
-    EXPECT_EQ(PMIX_SUCCESS, add({"/nowhere/more"}, {}));
+    EXPECT_STATUS(PMIX_SUCCESS, add({"/nowhere/more"}, {}));
     EXPECT_EQ(40'001u, cleanup.cancel(1, nullptr));
     EXPECT_EQ(0u, cleanup.size());
-    EXPECT_EQ(PMIX_SUCCESS, add(files, folders, rules)) << "taken back, it does not count any more";
+    EXPECT_STATUS(PMIX_SUCCESS, add(files, folders, rules)) << "taken back, it does not count any more";
     cleanup.cancel(1, nullptr);
 }
 
@@ -239,8 +242,8 @@ TEST_F(CleanupTest, Add_PathOrNameTooLong_IsRefusedAsAWhole) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM,
               add({"/nowhere/f"}, {}, {}, {1}, std::string(common::kMaxCleanupId + 1, 'i').c_str()));
     EXPECT_EQ(0u, cleanup.size());
-    EXPECT_EQ(PMIX_SUCCESS,
-              add({most}, {}, ignoring(path_of(PATH_MAX - 2)), {1}, std::string(common::kMaxCleanupId, 'i').c_str()));
+    EXPECT_STATUS(PMIX_SUCCESS, add({most}, {}, ignoring(path_of(PATH_MAX - 2)), {1},
+                                    std::string(common::kMaxCleanupId, 'i').c_str()));
     EXPECT_EQ(1u, cleanup.size());
 }
 
@@ -252,11 +255,11 @@ TEST_F(CleanupTest, Memory_IsTheUsersUntilThePathsAreGone) {
         files.push_back("/nowhere/f" + std::to_string(i) + std::string(900, 'x'));
         rules.ignore.push_back("/nowhere/i" + std::to_string(i) + std::string(900, 'x'));
     }
-    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1, 2}, "large"));
+    ASSERT_STATUS(PMIX_SUCCESS, add(files, {}, rules, {1, 2}, "large"));
     const size_t large = account->used();
     EXPECT_GT(large, 3 * 100 * 900u) << "what is ignored is kept twice";
     // The same paths once more: their memory outlasts the first request.
-    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, {}, {1, 2}, "second"));
+    ASSERT_STATUS(PMIX_SUCCESS, add(files, {}, {}, {1, 2}, "second"));
     EXPECT_GT(account->used(), large + 100 * 900);
     const std::string second = "second", name = "large";
     EXPECT_EQ(100u, cleanup.cancel(1, &second));
@@ -268,10 +271,10 @@ TEST_F(CleanupTest, Memory_IsTheUsersUntilThePathsAreGone) {
     EXPECT_EQ(large, account->used());
     EXPECT_EQ(100u, cleanup.cancel(1, &name));
     EXPECT_EQ(0u, account->used());
-    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
+    ASSERT_STATUS(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
     end(1);
     EXPECT_EQ(0u, account->used()) << "all are removed";
-    ASSERT_EQ(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
+    ASSERT_STATUS(PMIX_SUCCESS, add(files, {}, rules, {1}, "large"));
     cleanup.everybody_gone();
     blocking_tasks.finish();
     EXPECT_EQ(0u, account->used());
@@ -280,7 +283,7 @@ TEST_F(CleanupTest, Memory_IsTheUsersUntilThePathsAreGone) {
 // A file system may not answer for long: what waits to be removed is memory of the user who asked.
 TEST_F(CleanupTest, Memory_TaskHangs_StaysCharged) {
     account = std::make_shared<UserAccount>(1u << 20);
-    ASSERT_EQ(PMIX_SUCCESS, add({"/nowhere/f" + std::string(900, 'x')}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({"/nowhere/f" + std::string(900, 'x')}, {}));
     const size_t taken = account->used();
     std::atomic<bool> go_on{false};
     blocking_tasks.add([&go_on](bool) {
@@ -297,9 +300,9 @@ TEST_F(CleanupTest, Memory_TaskHangs_StaysCharged) {
 // rows: J2 J3
 TEST_F(CleanupTest, Cancel_ByNameOrAll_RemovesTheRequests) {
     const std::string a = file("a"), b = file("b"), c = file("c");
-    ASSERT_EQ(PMIX_SUCCESS, add({a}, {}, {}, {1}, "first"));
-    ASSERT_EQ(PMIX_SUCCESS, add({b}, {}, {}, {1}, "second"));
-    ASSERT_EQ(PMIX_SUCCESS, add({c}, {}, {}, {1}, "second"));
+    ASSERT_STATUS(PMIX_SUCCESS, add({a}, {}, {}, {1}, "first"));
+    ASSERT_STATUS(PMIX_SUCCESS, add({b}, {}, {}, {1}, "second"));
+    ASSERT_STATUS(PMIX_SUCCESS, add({c}, {}, {}, {1}, "second"));
     const std::string first = "first";
     EXPECT_EQ(0u, cleanup.cancel(2, nullptr)) << "another's";
     EXPECT_EQ(1u, cleanup.cancel(1, &first));
@@ -313,9 +316,9 @@ TEST_F(CleanupTest, LinksAreRemovedAndNotFollowed) {
     const std::string outside = folder("outside"), kept = file("outside/kept"), d = folder("d");
     ASSERT_EQ(0, ::symlink(outside.c_str(), path("d/link").c_str()));
     ASSERT_EQ(0, ::symlink(outside.c_str(), path("direct").c_str()));
-    ASSERT_EQ(PMIX_SUCCESS,
-              add({}, {d, path("direct")}, {.recursive = true, .only_empty = false, .leave_top = false, .ignore = {}}));
-    ASSERT_EQ(PMIX_SUCCESS, add({path("direct") + "/../outside"}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({}, {d, path("direct")},
+                                    {.recursive = true, .only_empty = false, .leave_top = false, .ignore = {}}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({path("direct") + "/../outside"}, {}));
     end(1);
     EXPECT_FALSE(there(d));
     EXPECT_TRUE(there(kept));
@@ -329,7 +332,7 @@ TEST_F(CleanupTest, SomebodyElsesLinksOnTheWayLeadNowhere) {
     ASSERT_EQ(0, ::chmod(top.c_str(), 0777));
     ASSERT_EQ(0, ::symlink(home.c_str(), path("way").c_str()));
     ASSERT_EQ(0, ::lchown(path("way").c_str(), kThird, kThird));
-    ASSERT_EQ(PMIX_SUCCESS, add({path("way") + "/f"}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({path("way") + "/f"}, {}));
     end(1);
     EXPECT_TRUE(there(precious));
     EXPECT_FALSE(open_folder_of_user(path("way"), kOther));
@@ -347,8 +350,8 @@ TEST_F(CleanupTest, RemovedWithTheRightsOfTheUser) {
         file(f);
         ASSERT_EQ(0, ::chown(path(f).c_str(), f == std::string("open/theirs") ? kThird : kOther, kOther));
     }
-    ASSERT_EQ(PMIX_SUCCESS,
-              add({path("locked/mine"), path("open/mine"), path("open/theirs")}, {}, {}, {1}, "", {kOther, kOther}));
+    ASSERT_STATUS(PMIX_SUCCESS, add({path("locked/mine"), path("open/mine"), path("open/theirs")}, {}, {}, {1}, "",
+                                    {kOther, kOther}));
     end(1);
     EXPECT_TRUE(there(path("locked/mine"))) << "the folder is not theirs to change";
     EXPECT_FALSE(there(path("open/mine")));

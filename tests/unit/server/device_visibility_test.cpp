@@ -10,6 +10,7 @@
 #include <map>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace pmix::server::device_visibility_test {
 namespace {
@@ -60,7 +61,7 @@ Map applied(const Value& value, const Map& user = {}, const GpuList& gpus = &som
     size_t n = 0;
     env = static_cast<char**>(std::calloc(user.size() + 1, sizeof(char*)));
     for (const auto& [name, text] : user) env[n++] = ::strdup((name + "=" + text).c_str());
-    EXPECT_EQ(PMIX_SUCCESS, LaunchEnv::apply_edits(device_visibility({"job", 3}, value.get(), gpus, nics), &env));
+    EXPECT_STATUS(PMIX_SUCCESS, LaunchEnv::apply_edits(device_visibility({"job", 3}, value.get(), gpus, nics), &env));
     Map out;
     for (char** e = env; *e != nullptr; ++e) {
         const std::string entry(*e);

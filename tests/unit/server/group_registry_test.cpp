@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "support/cpu_time.h"
+#include "support/status.h"
 
 namespace group_registry_test {
 
@@ -33,7 +34,7 @@ TEST(GroupRegistryTest, Replace_GroupNamedManyTimes_ItsMembersAreThereOnce) {
     named.emplace_back("g", 7);
     named.emplace_back("other", PMIX_RANK_WILDCARD);
     common::ProcOrder order(named);
-    EXPECT_EQ(PMIX_SUCCESS, groups.replace(order, {"job", 10}));
+    EXPECT_STATUS(PMIX_SUCCESS, groups.replace(order, {"job", 10}));
     const ProcList procs = order.list();
     ASSERT_EQ(102u, procs.size());
     EXPECT_EQ(ProcId("job", 10), procs[0]);

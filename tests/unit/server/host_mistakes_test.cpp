@@ -10,6 +10,7 @@
 
 #include "support/own_module.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "support/temporary_folder.h"
 
 namespace host_mistakes_test {
@@ -35,13 +36,13 @@ class HostMistakesTest : public ::testing::Test {
         InfoList infos = ServerHere::named();
         infos.append_string(PMIX_WIREUP_LOG, std::string(levels) + "@" + file);
         module.publish = &publish;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
         running = true;
         ask_own_module();
     }
     void TearDown() override {
         if (running) {
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         }
     }
     bool says(const std::string& text) const { return folder.text("log").find(text) != std::string::npos; }
@@ -73,7 +74,7 @@ TEST_F(HostMistakesTest, RegisterNspace_NegativeNumberOfLocalProcesses_IsRefused
     start();
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, job(-5, of_size(4)));
     EXPECT_TRUE(says("PMIx_server_register_nspace: PMIX_ERR_BAD_PARAM"));
-    EXPECT_EQ(PMIX_SUCCESS, job(-1, of_size(4))) << "so PRRTE says that it does not know";
+    EXPECT_STATUS(PMIX_SUCCESS, job(-1, of_size(4))) << "so PRRTE says that it does not know";
 }
 
 TEST_F(HostMistakesTest, RegisterNspace_SizeIsText_IsRefused) {
@@ -84,14 +85,14 @@ TEST_F(HostMistakesTest, RegisterNspace_SizeIsText_IsRefused) {
     EXPECT_TRUE(says("PMIX_JOB_SIZE is no number"));
     InfoList odd = of_size(4);
     odd.append_string(PMIX_MAX_PROCS, "four");
-    EXPECT_EQ(PMIX_SUCCESS, job(4, std::move(odd)));
+    EXPECT_STATUS(PMIX_SUCCESS, job(4, std::move(odd)));
     EXPECT_TRUE(says("PMIX_MAX_PROCS has another type"));
 }
 
 // rows: V10
 TEST_F(HostMistakesTest, RegisterClient_RankBeyondTheJob_IsInTheLog) {
     start();
-    ASSERT_EQ(PMIX_SUCCESS, job(4, of_size(4)));
+    ASSERT_STATUS(PMIX_SUCCESS, job(4, of_size(4)));
     EXPECT_FALSE(says("rank"));
     const pmix_proc_t proc = ProcId("job", 9).to_c();
     PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr);
@@ -101,7 +102,7 @@ TEST_F(HostMistakesTest, RegisterClient_RankBeyondTheJob_IsInTheLog) {
 TEST_F(HostMistakesTest, Upcall_AnsweredTwice_IsInTheLog) {
     start();
     g_answers = 2;
-    EXPECT_EQ(PMIX_SUCCESS, publish_one());
+    EXPECT_STATUS(PMIX_SUCCESS, publish_one());
     EXPECT_TRUE(says("publish #"));
     EXPECT_TRUE(says("a second answer"));
 }
@@ -109,7 +110,7 @@ TEST_F(HostMistakesTest, Upcall_AnsweredTwice_IsInTheLog) {
 TEST_F(HostMistakesTest, Upcall_AnsweredAndThenReturnsAnError_TheAnswerCountsAndTheLogTells) {
     start();
     g_returns = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_SUCCESS, publish_one());
+    EXPECT_STATUS(PMIX_SUCCESS, publish_one());
     EXPECT_TRUE(says("a second answer"));
 }
 
@@ -158,7 +159,7 @@ TEST_F(HostMistakesTest, Init_NoServer_WhatWasTriedIsInTheLog) {
     pmix_proc_t me;
     EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Init(&me, infos.c_array(), infos.size()));
     EXPECT_TRUE(says("PMIX_SERVER_URI_WIREUP"));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 TEST_F(HostMistakesTest, Init_ServerHasGone_ItsAddressIsInTheLog) {

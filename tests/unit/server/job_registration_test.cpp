@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The host's arrays in all their dresses, what is derived from them, and how they land in the store.
+#include "support/status.h"
 #include "unit/server/registration_setting.h"
 
 namespace job_registration_test {
@@ -14,7 +15,7 @@ TEST(JobRegistrationTest, MapsAndSizeAreEnough) {
     TestServer server(nullptr);
     InfoList list =
         list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0,2;1,3")}, {PMIX_JOB_SIZE, u32(4)}});
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
     EXPECT_EQ(2, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_EQ("n0,n1", read(server, "job", Owner::job(), PMIX_NODE_LIST).string());
     EXPECT_EQ(4, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
@@ -49,8 +50,8 @@ TEST(JobRegistrationTest, OwnNode_UnderAFullOrAShortName_IsFoundByBoth) {
         InfoList list = list_of({{PMIX_NODE_MAP, text(full ? "n0.cluster.example,n1.cluster.example" : "n0,n1")},
                                  {PMIX_PROC_MAP, text("0;1")},
                                  {PMIX_JOB_SIZE, u32(2)}});
-        ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list));
-        ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{"more", u32(2)}}))) << "once more";
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 1, list));
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 1, list_of({{"more", u32(2)}}))) << "once more";
         const dstore::Reader& reader = server.parts().registry.find("job")->data->reader();
         EXPECT_EQ(0u, reader.node_by_name("n0").value_or(99));
         EXPECT_EQ(0u, reader.node_by_name("n0.cluster.example").value_or(99));
@@ -71,7 +72,7 @@ TEST(JobRegistrationTest, TheHostsWordWins) {
                              {PMIX_NUM_NODES, u32(9)},
                              {PMIX_LOCAL_PEERS, text("0,1,77")},
                              {PMIX_PROC_INFO_ARRAY, array(proc)}});
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
     EXPECT_EQ(9, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_EQ(7, read(server, "job", Owner::proc(1), PMIX_LOCAL_RANK).number());
     EXPECT_EQ(0, read(server, "job", Owner::proc(0), PMIX_LOCAL_RANK).number()) << "derived where nothing was said";
@@ -106,7 +107,7 @@ TEST(JobRegistrationTest, EveryArrayAndAnyNesting) {
                                 {PMIX_JOB_INFO_ARRAY, array(job)}});
     InfoList other = list_of({{PMIX_SESSION_ID, u32(78)}, {"s", text("other")}});
     InfoList list = list_of({{PMIX_SESSION_INFO_ARRAY, array(session)}, {PMIX_SESSION_INFO_ARRAY, array(other)}});
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
     EXPECT_EQ("session", read(server, "job", Owner::session(77), "s").string());
     EXPECT_EQ("other", read(server, "job", Owner::session(78), "s").string());
     EXPECT_EQ(77, read(server, "job", Owner::job(), PMIX_SESSION_ID).number()) << "so that a client finds its session";
@@ -138,7 +139,7 @@ TEST(JobRegistrationTest, MapsAsRegexToo) {
     v.data.bo.bytes = procs->data();
     v.data.bo.size = procs->size() + 1;
     list.append(PMIX_PROC_MAP, std::move(common::Value::copy_of(v)).value());
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 1, list));
     EXPECT_EQ(3, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
     EXPECT_EQ("n2", read(server, "job", Owner::proc(2), PMIX_HOSTNAME).string());
 }
@@ -147,7 +148,7 @@ TEST(JobRegistrationTest, MapsAsRegexToo) {
 // proves: PMIx_server_register_nspace PMIX_NODE_MAP_RAW PMIX_PROC_MAP_RAW
 TEST(JobRegistrationTest, MapsByTheirPlainNames) {
     TestServer server(nullptr);
-    ASSERT_EQ(
+    ASSERT_STATUS(
         PMIX_SUCCESS,
         server.add_job("job", 1, list_of({{PMIX_NODE_MAP_RAW, text("n0,n1")}, {PMIX_PROC_MAP_RAW, text("0,2;1")}})));
     EXPECT_EQ(3, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
@@ -164,7 +165,7 @@ TEST(JobRegistrationTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
                            {PMIX_NODEID, u32(6)},
                            {PMIX_LOCAL_PEERS, text("2")},
                            {PMIX_HOSTNAME_ALIASES, text("one,uno")}});
-    ASSERT_EQ(
+    ASSERT_STATUS(
         PMIX_SUCCESS,
         server.add_job(
             "nodes", 2,
@@ -176,7 +177,7 @@ TEST(JobRegistrationTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
 
     InfoList p0 = list_of({{PMIX_RANK, rank(0)}, {PMIX_HOSTNAME, text("n0")}});
     InfoList p1 = list_of({{PMIX_RANK, rank(1)}, {PMIX_HOSTNAME, text("far")}});
-    ASSERT_EQ(
+    ASSERT_STATUS(
         PMIX_SUCCESS,
         server.add_job(
             "procs", 1,
@@ -184,7 +185,7 @@ TEST(JobRegistrationTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
     EXPECT_EQ(2, read(server, "procs", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_FALSE(server.parts().registry.find("procs")->is_local(1));
 
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("bare", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("bare", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
     EXPECT_EQ("n0", read(server, "bare", Owner::proc(2), PMIX_HOSTNAME).string());
     EXPECT_EQ("0,1,2", read(server, "bare", Owner::node(0), PMIX_LOCAL_PEERS).string());
 }
@@ -193,13 +194,13 @@ TEST(JobRegistrationTest, PlacementFromNodeArraysFromProcArraysOrFromNothing) {
 // proves: PMIx_server_register_nspace PMIX_REGISTER_NODATA
 TEST(JobRegistrationTest, KnownByNameOnly) {
     TestServer server(nullptr);
-    ASSERT_EQ(
+    ASSERT_STATUS(
         PMIX_SUCCESS,
         server.add_job("name", 0, list_of({{PMIX_REGISTER_NODATA, common::Value::flag(true)}, {"k", text("v")}})));
     ASSERT_NE(nullptr, server.parts().registry.find("name"));
     EXPECT_EQ(nullptr, server.parts().registry.find("name")->data);
     // data may follow
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("name", 0, list_of({{"k", text("v")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("name", 0, list_of({{"k", text("v")}})));
     EXPECT_EQ("v", read(server, "name", Owner::job(), "k").string());
 }
 
@@ -207,12 +208,12 @@ TEST(JobRegistrationTest, KnownByNameOnly) {
 TEST(JobRegistrationTest, RegisteringAgainAdds) {
     TestServer server(nullptr);
     server.job("job", 2, 2);
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("v")}, {PMIX_NUM_NODES, u32(11)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("v")}, {PMIX_NUM_NODES, u32(11)}})));
     EXPECT_EQ("v", read(server, "job", Owner::job(), "later").string());
     EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_EQ(4, read(server, "job", Owner::job(), PMIX_JOB_SIZE).number());
     EXPECT_EQ(1, read(server, "job", Owner::proc(3), PMIX_LOCAL_RANK).number()) << "the placement stays";
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("w")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list_of({{"later", text("w")}})));
     EXPECT_EQ("w", read(server, "job", Owner::job(), "later").string());
     EXPECT_EQ(11, read(server, "job", Owner::job(), PMIX_NUM_NODES).number()) << "what was said is not derived again";
 }
@@ -221,7 +222,8 @@ TEST(JobRegistrationTest, RegisteringAgainAdds) {
 // proves: PMIx_server_register_nspace PMIX_USERID
 TEST(JobRegistrationTest, TheUserOfAJobMayReadIt) {
     TestServer server(nullptr);
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  server.add_job("theirs", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_USERID, u32(54321)}})));
     const auto may = [&](uint32_t uid, const char* nspace) {
         class Plain final : public server::Peer {
           public:
@@ -245,8 +247,8 @@ TEST(JobRegistrationTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
             return server.setup().register_resources(std::move(r).value());
         });
     };
-    ASSERT_EQ(PMIX_SUCCESS, resources(list_of({{"res.a", text("all")}, {"res.b", text("all")}})));
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("late", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"res.b", text("own")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, resources(list_of({{"res.a", text("all")}, {"res.b", text("all")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("late", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"res.b", text("own")}})));
     EXPECT_EQ("all", read(server, "early", Owner::job(), "res.a").string());
     EXPECT_EQ("all", read(server, "late", Owner::job(), "res.a").string());
     EXPECT_EQ("own", read(server, "late", Owner::job(), "res.b").string());
@@ -255,7 +257,7 @@ TEST(JobRegistrationTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
         auto r = server::read_resources(gone.c_array(), gone.size());
         return server.setup().deregister_resources(*r);
     });
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("later", 1, list_of({{PMIX_JOB_SIZE, u32(1)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("later", 1, list_of({{PMIX_JOB_SIZE, u32(1)}})));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "later", Owner::job(), "res.a").status);
     EXPECT_EQ("all", read(server, "later", Owner::job(), "res.b").string());
 }
@@ -270,7 +272,7 @@ TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
             InfoList in = list_of({{PMIX_SESSION_ID, u32(session)}, {"s.b", text(own)}});
             about.append_all(list_of({{PMIX_SESSION_INFO_ARRAY, array(in)}}).c_array(), 1);
         }
-        ASSERT_EQ(PMIX_SUCCESS, server.add_job(name, 1, about));
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job(name, 1, about));
     };
     const auto session = [&](uint32_t id, const InfoList& list) {
         return server.on_loop([&] {
@@ -279,7 +281,7 @@ TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
         });
     };
     job_of("early", 7, nullptr);
-    ASSERT_EQ(PMIX_SUCCESS, session(7, list_of({{"s.a", text("seven")}, {"s.b", text("seven")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, session(7, list_of({{"s.a", text("seven")}, {"s.b", text("seven")}})));
     job_of("late", 7, "own");
     job_of("other", 8, nullptr);
     const Owner seven = Owner::session(7);
@@ -288,7 +290,7 @@ TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
     EXPECT_EQ("own", read(server, "late", seven, "s.b").string());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", seven, "s.a").status);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", Owner::session(8), "s.a").status);
-    ASSERT_EQ(PMIX_SUCCESS, session(7, list_of({{"s.a", text("again")}, {"s.c", text("again")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, session(7, list_of({{"s.a", text("again")}, {"s.c", text("again")}})));
     job_of("third", 7, nullptr);
     EXPECT_EQ("seven", read(server, "third", seven, "s.a").string()) << "a session that is known stays as it is";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "third", seven, "s.c").status);
@@ -307,11 +309,11 @@ TEST(JobRegistrationTest, MapsWithTheirForm_PlaceTheRanks) {
     TestServer server(nullptr);
     InfoList list = list_of({{PMIX_JOB_SIZE, u32(4)}});
     pmix_regex2_t nodes{}, procs{};
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2("n0,n1", nullptr, 0, &nodes));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_generate_regex2("0,1;2,3", nullptr, 0, &procs));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex2("n0,n1", nullptr, 0, &nodes));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_generate_regex2("0,1;2,3", nullptr, 0, &procs));
     list.append(PMIX_NODE_MAP, &nodes, PMIX_REGEX2);
     list.append(PMIX_PROC_MAP, &procs, PMIX_REGEX2);
-    EXPECT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    EXPECT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
     EXPECT_EQ("2,3", read(server, "job", Owner::node(1), PMIX_LOCAL_PEERS).string());
     procs.type[0] = 'x';
     InfoList bad = list_of({{PMIX_JOB_SIZE, u32(4)}});
@@ -328,9 +330,9 @@ TEST(JobRegistrationTest, NullStringAndQualifiedValues) {
     list.append(PMIX_LOCALITY_STRING, nullptr, PMIX_STRING);
     InfoList qualified = list_of({{"q", text("of rank 1")}, {PMIX_RANK, rank(1)}});
     list.append(PMIX_QUALIFIED_VALUE, array(qualified));
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
     Answer a = read(server, "job", Owner::job(), PMIX_LOCALITY_STRING);
-    EXPECT_EQ(PMIX_SUCCESS, a.status);
+    EXPECT_STATUS(PMIX_SUCCESS, a.status);
     EXPECT_EQ(PMIX_STRING, a.value.type());
     EXPECT_EQ(nullptr, a.value.get().data.string);
     EXPECT_EQ("of rank 1", read(server, "job", Owner::proc_info(1), "q").string());
@@ -340,9 +342,10 @@ TEST(JobRegistrationTest, NullStringAndQualifiedValues) {
 // rows: K37
 TEST(JobRegistrationTest, RankOfAServer_OfAnyNumber_IsARank) {
     TestServer server(nullptr);
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
     Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
-    ASSERT_EQ(PMIX_SUCCESS, a.status);
+    ASSERT_STATUS(PMIX_SUCCESS, a.status);
     EXPECT_EQ(PMIX_PROC_RANK, a.value.type());
     EXPECT_EQ(3u, a.value.get().data.rank);
 }
@@ -369,9 +372,10 @@ TEST(JobRegistrationTest, LargeRegularJobStaysSmall) {
         names += (n ? ",n" : "n") + std::to_string(n);
         ranks += (n ? ";" : "") + std::to_string(n * 100) + "-" + std::to_string(n * 100 + 99);
     }
-    ASSERT_EQ(PMIX_SUCCESS,
-              server.add_job("big", 100,
-                             list_of({{PMIX_NODE_MAP, text(names.c_str())}, {PMIX_PROC_MAP, text(ranks.c_str())}})));
+    ASSERT_STATUS(
+        PMIX_SUCCESS,
+        server.add_job("big", 100,
+                       list_of({{PMIX_NODE_MAP, text(names.c_str())}, {PMIX_PROC_MAP, text(ranks.c_str())}})));
     EXPECT_EQ(99, read(server, "big", Owner::proc(199'999), PMIX_LOCAL_RANK).number());
     EXPECT_EQ("n1999", read(server, "big", Owner::proc(199'999), PMIX_HOSTNAME).string());
     server::Nspace* n = server.parts().registry.find("big");

@@ -14,6 +14,8 @@
 #include <random>
 #include <thread>
 
+#include "support/status.h"
+
 namespace launch_env_test {
 
 using namespace pmix::server;
@@ -61,14 +63,14 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     LaunchEnv launch;
     launch.set({{"job", 0}, shared({{"A", "0"}, {"B", "2"}}), {{"A", "1"}}, {}, {}});  // its own goes over the shared
     Env env;
-    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    ASSERT_STATUS(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ(2u, env.size());
     EXPECT_EQ("1", env.get("A"));
     Env other;
     other.add("A=old");
     other.add("AA=keep");
     other.add("C=3");
-    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &other.v));
+    ASSERT_STATUS(PMIX_SUCCESS, launch.apply("job", 0, &other.v));
     EXPECT_EQ(4u, other.size());
     EXPECT_EQ("1", other.get("A"));
     EXPECT_EQ("keep", other.get("AA"));
@@ -76,7 +78,7 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
     launch.set({{"job", 0}, {}, {{"A", "9"}}, {}, {}});
-    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    ASSERT_STATUS(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ("9", env.get("A"));
     launch.remove("job");
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 0, &env.v));
@@ -101,7 +103,7 @@ TEST(LaunchEnvTest, EditsInTheirOrder) {
     env.add("S=old");
     env.add("P=a:mid:b");
     env.add("U=x");
-    ASSERT_EQ(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
+    ASSERT_STATUS(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ("new", env.get("S"));
     EXPECT_EQ("added", env.get("N"));
     EXPECT_EQ("mid:front:a:b:back", env.get("P"));
@@ -125,7 +127,7 @@ TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
     launch.remove("z");
     for (uint32_t r = 0; r < 200; ++r) {
         Env m, b, z;
-        EXPECT_EQ(PMIX_SUCCESS, launch.apply("m", r, &m.v));
+        EXPECT_STATUS(PMIX_SUCCESS, launch.apply("m", r, &m.v));
         EXPECT_EQ("m" + std::to_string(r), m.get("R"));
         EXPECT_EQ(r % 4 == 2 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("b", r, &b.v)) << r;
         EXPECT_EQ(r % 4 == 2 ? "<unset>" : (r % 4 == 0 ? "again" : "b") + std::to_string(r), b.get("R"));
@@ -144,7 +146,7 @@ TEST(LaunchEnvTest, ManyAtOnce_ReplaceAndJoinTheOthers) {
     launch.set_all(std::move(blocks));
     for (uint32_t r = 0; r < 40; ++r) {
         Env env;
-        ASSERT_EQ(PMIX_SUCCESS, launch.apply("b", r, &env.v)) << r;
+        ASSERT_STATUS(PMIX_SUCCESS, launch.apply("b", r, &env.v)) << r;
         EXPECT_EQ("new" + std::to_string(r), env.get("R"));
     }
     for (const char* job : {"a", "c"}) {
@@ -157,7 +159,7 @@ TEST(LaunchEnvTest, ManyAtOnce_ReplaceAndJoinTheOthers) {
     }
     launch.set({{"d", 0}, {}, {{"R", "d"}}, {}, {}});
     Env last;
-    EXPECT_EQ(PMIX_SUCCESS, launch.apply("d", 0, &last.v)) << "appended to the new table";
+    EXPECT_STATUS(PMIX_SUCCESS, launch.apply("d", 0, &last.v)) << "appended to the new table";
 }
 
 // rows: V12

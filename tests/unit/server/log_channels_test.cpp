@@ -6,6 +6,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "support/status.h"
+
 namespace pmix::server::log_channels_test {
 namespace {
 
@@ -44,9 +46,9 @@ TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(2), Full::sinks, streams, true));
     EXPECT_EQ((std::vector<int>{0, 0}), Full::patience);
     Full::takes = true;
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
     Full::patience.clear();
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
     EXPECT_GT(Full::patience.front(), 1000);
 }
 
@@ -66,7 +68,7 @@ TEST(LogChannels, ASystemLogThatDoesNotReadIsWaitedForOnceAndByItselfAlone) {
     EXPECT_GT(Full::patience.front(), 1000) << "stderr may be read all the same";
     Full::takes = true;
     log.entries.resize(1);
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log, Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log, Full::sinks, streams, true));
     Full::patience.clear();
     Full::takes = false;
     EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
@@ -86,12 +88,12 @@ TEST(LogChannels, EachLineOfATextHasTheTag) {
     LogTask log = log_of(1);
     log.tag = true;
     log.entries[0].text = "first\n[job,1]<stderr>: of another\n\n";
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log, sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log, sinks, streams, true));
     EXPECT_EQ("[job,0]<stderr>: first\n[job,0]<stderr>: [job,1]<stderr>: of another\n[job,0]<stderr>: \n", written);
     log.tag = false;
     log.entries[0].text = "";
     written.clear();
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log, sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log, sinks, streams, true));
     EXPECT_EQ("\n", written);
 }
 
@@ -106,7 +108,7 @@ TEST(LogChannels, AllEntriesTogetherHaveOneLimitOfTime) {
                              return deadline.ns() == first ? PMIX_SUCCESS : PMIX_ERROR;
                          },
                          &Full::syslog};
-    EXPECT_EQ(PMIX_SUCCESS, write_log(log_of(3), sinks, streams, true));
+    EXPECT_STATUS(PMIX_SUCCESS, write_log(log_of(3), sinks, streams, true));
 }
 
 TEST(LogChannels, WhatWaitsWhenTheServerStopsStaysUnwritten) {

@@ -9,6 +9,7 @@
 
 #include "dstore/contribution.h"
 #include "server/namespaces/namespace_data.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::server::modex_blob_test {
@@ -101,7 +102,7 @@ TEST(ModexBlobTest, Chunks_OfASizeBeyondTheBound_AreRefused) {
         return section.ok() ? section_chunks(*section, storage).status() : section.status();
     };
     ASSERT_EQ(zeros.size(), common::load_le<uint32_t>(&blob[kRawSize]));
-    EXPECT_EQ(PMIX_SUCCESS, inflate());
+    EXPECT_STATUS(PMIX_SUCCESS, inflate());
     common::store_le<uint32_t>(&blob[kRawSize], static_cast<uint32_t>(kMaxBlobPayload) + 1);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, inflate());
 }
@@ -141,7 +142,7 @@ TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
         ASSERT_TRUE(section.ok());
         auto chunks = section_chunks(*section, storage);
         ASSERT_TRUE(chunks.ok());
-        EXPECT_EQ(PMIX_SUCCESS, (*there)->ingest(*chunks).status);
+        EXPECT_STATUS(PMIX_SUCCESS, (*there)->ingest(*chunks).status);
         blob = blob.subspan(section->size);
     }
     for (common::Rank rank = 0; rank < 8; ++rank) EXPECT_TRUE((*there)->has(rank, "k"));

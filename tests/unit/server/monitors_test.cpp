@@ -4,6 +4,7 @@
 
 #include "support/fewer_rights.h"
 #include "support/other_users.h"
+#include "support/status.h"
 #include "unit/server/monitors_setting.h"
 
 namespace pmix::server::monitors_test {
@@ -16,7 +17,7 @@ class MonitorsTest : public MonitorsSetting {};
 // rows: J5
 // proves: PMIx_Process_monitor PMIX_MONITOR_HEARTBEAT PMIX_MONITOR_HEARTBEAT_TIME PMIX_MONITOR_HEARTBEAT_DROPS PMIX_MONITOR_ID server
 TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 1, "heart")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 1, "heart")));
     for (int i = 0; i < 5; ++i) {
         beat();
         scheduler.advance(2000);
@@ -33,9 +34,9 @@ TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
     const InfoView infos(event.infos.data(), event.infos.size());
     std::string_view id;
     const pmix_proc_t* affected = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, infos.get(PMIX_MONITOR_ID, &id));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_MONITOR_ID, &id));
     EXPECT_EQ("heart", id);
-    ASSERT_EQ(PMIX_SUCCESS, infos.get(PMIX_EVENT_AFFECTED_PROC, &affected));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_EVENT_AFFECTED_PROC, &affected));
     ASSERT_NE(nullptr, affected);
     EXPECT_EQ(ProcId("job", 1), ProcId(*affected));
     EXPECT_EQ(1u, fake.count("notify_event")) << "processes of other nodes are in range too";
@@ -49,9 +50,9 @@ TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
 // rows: J4 J5
 // proves: PMIx_Process_monitor PMIX_SEND_HEARTBEAT server
 TEST_F(MonitorsTest, AHeartbeatMayBeSentAsARequestToo) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 0)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(2, 0)));
     for (int i = 0; i < 5; ++i) {
-        EXPECT_EQ(PMIX_SUCCESS, ask(flag(PMIX_SEND_HEARTBEAT), {}));
+        EXPECT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_SEND_HEARTBEAT), {}));
         scheduler.advance(2000);
     }
     EXPECT_TRUE(peer->events.empty());
@@ -66,7 +67,7 @@ TEST_F(MonitorsTest, CodeAndRangeAreTheCallers) {
     const pmix_data_range_t local = PMIX_RANGE_LOCAL;
     directives.append(PMIX_RANGE, &local, PMIX_DATA_RANGE);
     directives.append_flag(PMIX_MONITOR_APP_CONTROL, true);
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(directives), kCode));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(directives), kCode));
     scheduler.advance(1000);
     ASSERT_EQ(1u, peer->events.size());
     EXPECT_EQ(kCode, peer->events.front().status);
@@ -106,7 +107,7 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
         request.directives = checks(10, 0, PMIX_MONITOR_FILE_SIZE);
         watching.request(*user, request, Reply(user, static_cast<uint16_t>(common::Command::monitor), 1));
         EXPECT_TRUE(scheduler.run_until([&] { return !user->statuses.empty(); }));
-        EXPECT_EQ(PMIX_SUCCESS, user->statuses.back());
+        EXPECT_STATUS(PMIX_SUCCESS, user->statuses.back());
         looked();
         write("more");
         scheduler.advance(10'000);
@@ -122,17 +123,17 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
 // rows: J5
 // proves: PMIx_Process_monitor PMIX_MONITOR_CANCEL server
 TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
     EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "b")));
-    EXPECT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "b")));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
     EXPECT_EQ(1u, monitors.size());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
     InfoList all;
     all.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING);
-    EXPECT_EQ(PMIX_SUCCESS, ask(std::move(all), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(std::move(all), {}));
     EXPECT_EQ(0u, monitors.size());
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
     monitors.peer_gone(*peer);
     scheduler.advance(10'000);
     EXPECT_TRUE(peer->events.empty()) << "a process that finalizes has not stopped";
@@ -141,7 +142,7 @@ TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
 
 // A name belongs to the process that gave it. rows: J5
 TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
     auto other = std::make_shared<NotingPeer>(ProcId("job", 2), 8);
     const auto cancel = [&](InfoList what) {
         MonitorRequest request;
@@ -154,7 +155,7 @@ TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
     EXPECT_EQ(1u, monitors.size());
     InfoList all;
     all.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING);
-    EXPECT_EQ(PMIX_SUCCESS, cancel(std::move(all))) << "all of its own: none";
+    EXPECT_STATUS(PMIX_SUCCESS, cancel(std::move(all))) << "all of its own: none";
     EXPECT_EQ(1u, monitors.size());
     scheduler.advance(1000);
     EXPECT_EQ(1u, peer->events.size()) << "it still watches";
@@ -169,7 +170,7 @@ TEST_F(MonitorsTest, WhatIsNoMonitor) {
     InfoList strange = beats(1, 0);
     strange.append("strange", common::Value::flag(true), PMIX_INFO_REQD);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(strange)));
-    for (int i = 0; i < 64; ++i) ASSERT_EQ(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
+    for (int i = 0; i < 64; ++i) ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag("site.monitor"), {})) << "the host has no entry";
 }
@@ -178,7 +179,7 @@ TEST_F(MonitorsTest, WhatIsNoMonitor) {
 // proves: PMIx_Process_monitor PMIX_MONITOR_FILE PMIX_MONITOR_FILE_SIZE PMIX_MONITOR_FILE_CHECK_TIME PMIX_MONITOR_FILE_DROPS server
 TEST_F(MonitorsTest, AFileThatStopsGrowingIsTold) {
     write("x");
-    ASSERT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(5, 1, PMIX_MONITOR_FILE_SIZE)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(5, 1, PMIX_MONITOR_FILE_SIZE)));
     for (int i = 0; i < 3; ++i) {
         write("more");
         period(5000);
@@ -191,7 +192,7 @@ TEST_F(MonitorsTest, AFileThatStopsGrowingIsTold) {
     EXPECT_EQ(PMIX_MONITOR_FILE_ALERT, peer->events.front().status);
     std::string_view path;
     const InfoView infos(peer->events.front().infos.data(), peer->events.front().infos.size());
-    ASSERT_EQ(PMIX_SUCCESS, infos.get(PMIX_MONITOR_FILE, &path));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_MONITOR_FILE, &path));
     EXPECT_EQ(file, path);
     period(5000);
     EXPECT_EQ(1u, peer->events.size());
@@ -208,8 +209,8 @@ TEST_F(MonitorsTest, AccessAndModificationAreToldApart) {
     write("x");
     const timespec now[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
     ASSERT_EQ(0, ::utimensat(AT_FDCWD, file.c_str(), now, 0));
-    ASSERT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 0, PMIX_MONITOR_FILE_ACCESS)));
-    ASSERT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 0, PMIX_MONITOR_FILE_MODIFY), kCode));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 0, PMIX_MONITOR_FILE_ACCESS)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 0, PMIX_MONITOR_FILE_MODIFY), kCode));
     const timespec read_since[2] = {{1'000'000'001, 0}, {0, UTIME_OMIT}};
     ASSERT_EQ(0, ::utimensat(AT_FDCWD, file.c_str(), read_since, 0));
     period(1000);
@@ -224,7 +225,7 @@ TEST_F(MonitorsTest, AccessAndModificationAreToldApart) {
 
 // rows: J6
 TEST_F(MonitorsTest, AFileThatIsNotThereDoesNotChangeUntilItComes) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 1, PMIX_MONITOR_FILE_SIZE)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_FILE, file), checks(1, 1, PMIX_MONITOR_FILE_SIZE)));
     period(1000);
     EXPECT_TRUE(peer->events.empty());
     write("x");

@@ -12,6 +12,7 @@
 
 #include "common/protocol/messages.h"
 #include "server/base/peer.h"
+#include "support/status.h"
 
 namespace pmix::server {
 
@@ -30,13 +31,13 @@ class NotingPeer final : public Peer {
             statuses.push_back(header.status);
             common::ResultsReply reply;
             if (!payload.empty()) {
-                EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, reply));
+                EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(payload, reply));
             }
             results = reply.infos.take();
         }
         if (header.kind != common::FrameKind::notify) return;
         common::EventNotify event;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_message(payload, event));
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(payload, event));
         events.push_back(std::move(event));
     }
     void close() override {}

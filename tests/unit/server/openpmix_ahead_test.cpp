@@ -8,6 +8,7 @@
 
 #include "support/openpmix_client.h"
 #include "support/served_job.h"
+#include "support/status.h"
 
 namespace openpmix_ahead_test {
 
@@ -38,11 +39,11 @@ class OpenPmixAheadTest : public ::testing::Test {
         openpmix::GetRequest request = get_of("job", rank, key);
         if (renews) {
             InfoList infos;
-            EXPECT_EQ(PMIX_SUCCESS, infos.append_flag(PMIX_GET_REFRESH_CACHE, true));
+            EXPECT_STATUS(PMIX_SUCCESS, infos.append_flag(PMIX_GET_REFRESH_CACHE, true));
             request.infos.infos = std::move(infos);
         }
         const auto reply = reader().ask<openpmix::GetReply>(request);
-        EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+        EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
         std::map<Rank, uint32_t> values;
         for (const common::Bytes object : reply.objects.objects) {
             openpmix::ProcData proc;
@@ -64,22 +65,22 @@ class OpenPmixAheadTest : public ::testing::Test {
 
 TEST_F(OpenPmixAheadTest, GetsThatFollowTheRanks_BringTheNextOnes) {
     for (Rank rank = 0; rank + 1 < kRanks; ++rank)
-        ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+        ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
     EXPECT_EQ((Brought{{0, 0}}), brought(0, "key")) << "one Get is no loop";
     EXPECT_EQ((Brought{{1, 10}, {2, 20}, {3, 30}, {4, 40}}), brought(1, "key"));
 }
 
 TEST_F(OpenPmixAheadTest, ARankThatHasPutNothing_IsLeftOut) {
-    for (Rank rank : {0u, 1u, 3u}) ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    for (Rank rank : {0u, 1u, 3u}) ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
     EXPECT_EQ((Brought{{0, 0}}), brought(0, "key"));
     EXPECT_EQ((Brought{{1, 10}, {3, 30}}), brought(1, "key"));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[2], "key", 21));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[2], "key", 21));
     EXPECT_EQ((Brought{{2, 21}}), brought(2, "key")) << "asked for by itself";
 }
 
 TEST_F(OpenPmixAheadTest, OtherGets_BringWhatTheyAskFor) {
     for (Rank rank = 0; rank + 1 < kRanks; ++rank)
-        ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+        ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
     EXPECT_EQ((Brought{{3, 30}}), brought(3, "key"));
     EXPECT_EQ((Brought{{1, 10}}), brought(1, "key"));
     EXPECT_EQ((Brought{{2, 20}}), brought(2, "key", true)) << "what is renewed is that one";
@@ -88,26 +89,26 @@ TEST_F(OpenPmixAheadTest, OtherGets_BringWhatTheyAskFor) {
 TEST_F(OpenPmixAheadTest, GetsOfSeveralExchanges_AreNoLoop) {
     for (uint32_t step = 0; step < 3; ++step) {
         for (Rank rank = 0; rank + 1 < kRanks; ++rank)
-            ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank + step));
+            ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank + step));
         openpmix::FenceRequest fence;
         fence.procs.procs = {{"job", kRanks - 1}};
-        ASSERT_EQ(PMIX_SUCCESS, reader().status_of(fence));
+        ASSERT_STATUS(PMIX_SUCCESS, reader().status_of(fence));
         EXPECT_EQ((Brought{{step, 10 * step + step}}), brought(step, "key")) << "the one that was put last";
     }
 }
 
 TEST_F(OpenPmixAheadTest, LargeData_IsLeftToItsOwnGet) {
-    for (Rank rank : {0u, 1u, 2u, 4u}) ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(clients_[3], "key", 30));
+    for (Rank rank : {0u, 1u, 2u, 4u}) ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[rank], "key", 10 * rank));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(clients_[3], "key", 30));
     std::vector<uint8_t> values;
     openpmix::SectionData data;
     auto large = Value::string(std::string(size_t{65} << 10, 'x'));
     ASSERT_TRUE(large.ok());
     data.values.pairs.push_back({"large", std::move(*large)});
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, clients_[3].traits, &values));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(data, clients_[3].traits, &values));
     openpmix::CommitRequest commit;
     commit.sections.sections = {{PMIX_LOCAL, values}};
-    ASSERT_EQ(PMIX_SUCCESS, clients_[3].status_of(commit));
+    ASSERT_STATUS(PMIX_SUCCESS, clients_[3].status_of(commit));
     EXPECT_EQ((Brought{{0, 0}}), brought(0, "key"));
     EXPECT_EQ((Brought{{1, 10}, {2, 20}}), brought(1, "key"));
     EXPECT_EQ((Brought{{3, 30}}), brought(3, "key"));
@@ -119,11 +120,11 @@ TEST_F(OpenPmixAheadTest, CommitThatCannotBeReadToItsEnd_KeepsWhatCanBe) {
     openpmix::SectionData data;
     data.values.pairs.push_back({"first", Value::u32(1)});
     data.values.pairs.push_back({"second", Value::u32(2)});
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, clients_[0].traits, &values));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(data, clients_[0].traits, &values));
     values.push_back(0xff);
     openpmix::CommitRequest commit;
     commit.sections.sections = {{PMIX_LOCAL, values}, {PMIX_REMOTE, values}};
-    EXPECT_EQ(PMIX_SUCCESS, clients_[0].status_of(commit));
+    EXPECT_STATUS(PMIX_SUCCESS, clients_[0].status_of(commit));
     EXPECT_EQ((Brought{{0, 1}}), brought(0, "first"));
     EXPECT_EQ((Brought{{0, 2}}), brought(0, "second"));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, reader().ask<openpmix::GetReply>(get_of("job", 0, "third")).status.value);

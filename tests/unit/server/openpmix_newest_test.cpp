@@ -14,6 +14,7 @@
 #include "support/openpmix_client.h"
 #include "support/remote_data.h"
 #include "support/served_job.h"
+#include "support/status.h"
 
 namespace openpmix_newest_test {
 
@@ -86,7 +87,7 @@ class OpenPmixNewestTest : public ::testing::Test {
         for (const uint32_t rank : callers) tags.push_back(of(rank).send(request));
         for (size_t i = 0; i < callers.size(); ++i) {
             const auto reply = of(callers[i]).receive<openpmix::GroupReply>(tags[i]);
-            EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+            EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
             ASSERT_TRUE(reply.members);
             EXPECT_EQ(members, reply.members->procs);
         }
@@ -94,7 +95,7 @@ class OpenPmixNewestTest : public ::testing::Test {
     void listen(uint32_t rank, std::vector<pmix_status_t> codes) {
         openpmix::RegisterEventsRequest registration;
         registration.codes.codes = std::move(codes);
-        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(registration));
+        ASSERT_STATUS(PMIX_SUCCESS, of(rank).status_of(registration));
     }
     openpmix::EventMessage event(uint32_t rank) {
         return of(rank).receive<openpmix::EventMessage>(openpmix::kEventTag);
@@ -137,9 +138,9 @@ pmix_status_t commit_deletion(OpenPmixClient& client, const char* key, const std
     std::vector<uint8_t> gone, values;
     openpmix::SectionData deleted, data;
     deleted.values.pairs.push_back({key, Value()});
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::encode(deleted, client.traits, &gone));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::encode(deleted, client.traits, &gone));
     for (const auto& [name, number] : left) data.values.pairs.push_back({name, Value::u32(number)});
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::encode(data, client.traits, &values));
     openpmix::CommitRequest commit;
     for (const pmix_scope_t scope : scopes) commit.sections.sections.push_back({scope, gone});
     if (!left.empty()) {
@@ -162,10 +163,10 @@ std::map<std::string, Value> values_of(OpenPmixClient& client, uint32_t rank, co
 // ---- deletions ----
 
 TEST_F(OpenPmixNewestTest, Commit_ThatDeletesAKey_TakesItFromAll) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(of(0), "victim", 1));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(of(0), "keeper", 2));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(of(0), "victim", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(of(0), "keeper", 2));
     EXPECT_EQ(1u, values_of(of(1), 0, "victim", PMIX_SUCCESS).count("victim"));
-    ASSERT_EQ(PMIX_SUCCESS, commit_deletion(of(0), "victim", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {{"keeper", 2}}));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_deletion(of(0), "victim", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {{"keeper", 2}}));
     for (const uint32_t rank : {1u, 2u}) {
         const auto told = of(rank).receive<openpmix::DeletionMessage>(openpmix::kDeletionTag);
         EXPECT_EQ(ProcId("job", 0), told.proc.id);
@@ -181,8 +182,8 @@ TEST_F(OpenPmixNewestTest, Commit_ThatDeletesAKey_TakesItFromAll) {
 }
 
 TEST_F(OpenPmixNewestTest, Commit_ThatDeletesAKeyAndPutsItAgain_LeavesTheNewValue) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(of(0), "key", 1));
-    ASSERT_EQ(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {{"key", 9}}));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(of(0), "key", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {{"key", 9}}));
     // What it keeps is old all the same.
     EXPECT_EQ("key", of(1).receive<openpmix::DeletionMessage>(openpmix::kDeletionTag).key.text);
     auto values = values_of(of(1), 0, "key", PMIX_SUCCESS);
@@ -191,8 +192,8 @@ TEST_F(OpenPmixNewestTest, Commit_ThatDeletesAKeyAndPutsItAgain_LeavesTheNewValu
 }
 
 TEST_F(OpenPmixNewestTest, Commit_ThatDeletesForOtherNodesOnly_ChangesNothingHere) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(of(0), "key", 1));
-    ASSERT_EQ(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_REMOTE}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(of(0), "key", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_REMOTE}, {}));
     EXPECT_EQ(1u, values_of(of(1), 0, "key", PMIX_SUCCESS).count("key"));
     EXPECT_TRUE(of(1).is_silent(50));
 }
@@ -201,8 +202,8 @@ TEST_F(OpenPmixNewestTest, Commit_ThatDeletesForOtherNodesOnly_ChangesNothingHer
 TEST_F(OpenPmixNewestTest, Client_OfAnEarlierRelease_IsNotToldOfDeletions) {
     std::optional<OpenPmixClient> earlier;
     connect(earlier, 1, "6.1.1rc2", "v61");
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(of(0), "key", 1));
-    ASSERT_EQ(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(of(0), "key", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_deletion(of(0), "key", {PMIX_DEL_LOCAL, PMIX_DEL_REMOTE}, {}));
     of(1).receive<openpmix::DeletionMessage>(openpmix::kDeletionTag);
     EXPECT_TRUE(earlier->is_silent(50));
 }
@@ -281,12 +282,12 @@ TEST_F(OpenPmixNewestTest, Invitation_AndItsAnswer_HaveTheirBytes) {
     invitation.timeout.value = 3;
     invitation.optional.value = true;
     std::vector<uint8_t> bytes;
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(invitation, of(0).traits, &bytes));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(invitation, of(0).traits, &bytes));
     EXPECT_EQ((std::vector<uint8_t>{2,   26, 2, 12, 'g', 'r', 'o', 'u', 'p', 0, 2, 2, 4, 8, 'j', 'o',
                                     'b', 0,  0, 8,  'j', 'o', 'b', 0,   3,   2, 3, 2, 1, 2, 0}),
               bytes);
     bytes.clear();
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(answer_to(0), of(0).traits, &bytes));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(answer_to(0), of(0).traits, &bytes));
     EXPECT_EQ(
         (std::vector<uint8_t>{2, 25, 2, 12, 'g', 'r', 'o', 'u', 'p', 0, 2, 0xc1, 2, 2, 1, 2, 8, 'j', 'o', 'b', 0, 0}),
         bytes);
@@ -294,13 +295,13 @@ TEST_F(OpenPmixNewestTest, Invitation_AndItsAnswer_HaveTheirBytes) {
 
 TEST_F(OpenPmixNewestTest, Invitation_ThatAllAccept_MakesAGroup) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) listen(rank, {PMIX_GROUP_INVITED, PMIX_GROUP_CONSTRUCT_COMPLETE});
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(kWholeJob)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation_of(kWholeJob)));
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
         const auto invited = event(rank);
         EXPECT_EQ(PMIX_GROUP_INVITED, invited.code.value) << rank;
         EXPECT_TRUE(view_of(invited).flag(PMIX_EVENT_NON_DEFAULT)) << "a default handler may end its process";
         if (rank == 0) continue;
-        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
+        ASSERT_STATUS(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
     }
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
         const auto complete = event(rank);
@@ -314,18 +315,18 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatAllAccept_MakesAGroup) {
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"group", PMIX_RANK_WILDCARD}};
     const uint32_t first = of(0).send(fence), second = of(1).send(fence);
-    EXPECT_EQ(PMIX_SUCCESS, of(2).status_of(fence));
-    EXPECT_EQ(PMIX_SUCCESS, of(0).receive<openpmix::StatusReply>(first).status.value);
-    EXPECT_EQ(PMIX_SUCCESS, of(1).receive<openpmix::StatusReply>(second).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, of(2).status_of(fence));
+    EXPECT_STATUS(PMIX_SUCCESS, of(0).receive<openpmix::StatusReply>(first).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, of(1).receive<openpmix::StatusReply>(second).status.value);
     expect_destruct({0, 1, 2}, PMIX_SUCCESS);
     expect_destruct({0}, PMIX_ERR_NOT_FOUND);
 }
 
 TEST_F(OpenPmixNewestTest, Invitation_ThatSomebodyDeclines_AbortsForAll) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) listen(rank, {PMIX_GROUP_CONSTRUCT_ABORT});
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
-    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
     for (uint32_t rank = 0; rank < kRanks; ++rank) EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(rank).code.value);
     for (const uint32_t rank : {0u, 1u, 2u}) expect_destruct({rank}, PMIX_ERR_NOT_FOUND);
 }
@@ -334,13 +335,13 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatIsOptional_MakesAGroupOfThoseThatAccep
     listen(0, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_CONSTRUCT_COMPLETE});
     auto invitation = invitation_of(all_);
     invitation.optional.value = true;
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
-    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation));
+    ASSERT_STATUS(PMIX_SUCCESS, of(2).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     const auto failed = event(0);
     EXPECT_EQ(PMIX_GROUP_INVITE_FAILED, failed.code.value);
     const pmix_proc_t* who = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, view_of(failed).get(PMIX_EVENT_AFFECTED_PROC, &who));
+    ASSERT_STATUS(PMIX_SUCCESS, view_of(failed).get(PMIX_EVENT_AFFECTED_PROC, &who));
     ASSERT_NE(nullptr, who);
     EXPECT_EQ(2u, who->rank);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), members_in(event(0)));
@@ -354,7 +355,7 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatIsNotAnsweredInTime_IsOver) {
         auto invitation = invitation_of({{"job", 0}, {"job", 1}});
         invitation.timeout.value = 1;
         invitation.optional.value = optional;
-        ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
+        ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation));
         EXPECT_EQ(PMIX_ERR_EXISTS, of(0).status_of(invitation));
         EXPECT_EQ(optional ? PMIX_GROUP_CONSTRUCT_COMPLETE : PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
     }
@@ -366,8 +367,8 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatReachesNobody_IsRefused) {
     for (int i = 0; i < 2; ++i)  // no group of the name is being formed after it
         EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, of(0).status_of(invitation_of({{"elsewhere", 0}})));
     listen(0, {PMIX_GROUP_CONSTRUCT_COMPLETE});
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of({{"job", 0}, {"job", 1}})));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation_of({{"job", 0}, {"job", 1}})));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), members_in(event(0)));
     expect_destruct({0, 1}, PMIX_SUCCESS);
 }
@@ -375,9 +376,9 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatReachesNobody_IsRefused) {
 // The lists of those asked are held for a user as everything else is.
 TEST_F(OpenPmixNewestTest, Invitation_IsChargedToTheUser_UntilItIsOver) {
     listen(0, {PMIX_GROUP_CONSTRUCT_ABORT});
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
-    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0, PMIX_GROUP_INVITE_DECLINED)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(2).status_of(answer_to(0)));
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
     const uint64_t before = held_by_server(of(0));
     ASSERT_NE(0u, before);
@@ -387,12 +388,13 @@ TEST_F(OpenPmixNewestTest, Invitation_IsChargedToTheUser_UntilItIsOver) {
     about.append_number<uint32_t>(PMIX_JOB_SIZE, size, PMIX_UINT32);
     pmix_nspace_t wide;
     PMIx_Load_nspace(wide, "wide");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(wide, size, about.c_array(), about.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_nspace(wide, size, about.c_array(), about.size(), nullptr, nullptr));
     ProcList many;
     for (uint32_t rank = 0; rank < size; ++rank) many.emplace_back("wide", rank);
     auto invitation = invitation_of(many);
     invitation.timeout.value = 1;
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation));
     EXPECT_GE(held_by_server(of(0)), before + many.size() * 2 * sizeof(ProcId));
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, event(0).code.value);
     EXPECT_EQ(before, held_by_server(of(0)));
@@ -403,11 +405,11 @@ TEST_F(OpenPmixNewestTest, Invitation_WithAContextId_HasTheHosts) {
     listen(0, {PMIX_GROUP_CONSTRUCT_COMPLETE});
     auto invitation = invitation_of({{"job", 0}, {"job", 1}});
     invitation.assigns_id.value = true;
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     size_t number = 0;
     const auto complete = event(0);
-    EXPECT_EQ(PMIX_SUCCESS, view_of(complete).get(PMIX_GROUP_CONTEXT_ID, &number));
+    EXPECT_STATUS(PMIX_SUCCESS, view_of(complete).get(PMIX_GROUP_CONTEXT_ID, &number));
     EXPECT_EQ(7u, number);
     expect_destruct({0, 1}, PMIX_SUCCESS);
 }
@@ -417,12 +419,12 @@ TEST_F(OpenPmixNewestTest, Announcement_OfProcessesThatHaveNotAccepted_MakesNoGr
     const auto announce = [&](uint32_t rank) {
         InfoList infos = about(all_, "group");
         common::append_proc_array(infos, PMIX_GROUP_MEMBERSHIP, all_);
-        EXPECT_EQ(PMIX_SUCCESS, notify(rank, PMIX_GROUP_CONSTRUCT_COMPLETE, std::move(infos)));
+        EXPECT_STATUS(PMIX_SUCCESS, notify(rank, PMIX_GROUP_CONSTRUCT_COMPLETE, std::move(infos)));
     };
     announce(0);  // without an invitation
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
-    ASSERT_EQ(PMIX_SUCCESS, of(2).status_of(answer_to(1)));  // to somebody else
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(invitation_of(all_)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(2).status_of(answer_to(1)));  // to somebody else
     announce(0);
     announce(1);
     for (const uint32_t rank : {0u, 1u, 2u}) expect_destruct({rank}, PMIX_ERR_NOT_FOUND);
@@ -435,15 +437,15 @@ TEST_F(OpenPmixNewestTest, Invitation_OfAnInviterWithThisLibrary_IsConstructedFo
     listen(0, {PMIX_GROUP_INVITE_ACCEPTED});
     InfoList invitation = about({{"job", 1}, {"job", 2}}, "group");
     common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
-    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
     for (const uint32_t rank : {1u, 2u}) {
         EXPECT_EQ(PMIX_GROUP_INVITED, event(rank).code.value);
-        ASSERT_EQ(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
+        ASSERT_STATUS(PMIX_SUCCESS, of(rank).status_of(answer_to(0)));
         EXPECT_EQ(ProcId("job", rank), event(0).source.id);
     }
     InfoList update = about({{"job", 1}, {"job", 2}}, "group");
     common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, all_);
-    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(0, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
     construct_group({0});
     expect_destruct({0, 1, 2}, PMIX_SUCCESS);
     for (const uint32_t rank : {1u, 2u}) EXPECT_TRUE(of(rank).is_silent(50));  // it has not registered for more
@@ -456,21 +458,21 @@ TEST_F(OpenPmixNewestTest, Invitation_WhoseLeaderIsReplaced_IsAcceptedOnceMore) 
     listen(1, {PMIX_GROUP_INVITED});
     InfoList invitation = about(left, "group");
     common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
-    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
     EXPECT_EQ(PMIX_GROUP_INVITED, event(1).code.value);
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
     clients_[0].reset();
     EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, event(2).code.value);
     InfoList successor = about({{"job", 1}}, "group");
     const pmix_proc_t leader = ProcId("job", 2).to_c();
     successor.append(PMIX_GROUP_LEADER, &leader, PMIX_PROC);
-    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, std::move(successor)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, std::move(successor)));
     const auto accepted = event(2);
     EXPECT_EQ(PMIX_GROUP_INVITE_ACCEPTED, accepted.code.value);
     EXPECT_EQ(ProcId("job", 1), accepted.source.id);
     InfoList update = about({{"job", 1}}, "group");
     common::append_proc_array(update, PMIX_GROUP_MEMBERSHIP, left);
-    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(2, PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update)));
     construct_group({2}, left);
     expect_destruct({1, 2}, PMIX_SUCCESS);
 }
@@ -481,11 +483,11 @@ TEST_F(OpenPmixNewestTest, Invitation_ThatAnotherClaims_IsNotAcceptedOnceMore) {
     listen(1, {PMIX_GROUP_INVITED});
     InfoList invitation = about({{"job", 1}, {"job", 2}}, "group");
     common::append_proc_array(invitation, PMIX_GROUP_MEMBERSHIP, all_);
-    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(0, PMIX_GROUP_INVITED, std::move(invitation)));
     EXPECT_EQ(PMIX_GROUP_INVITED, event(1).code.value);
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
-    ASSERT_EQ(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, about({{"job", 1}}, "group")));
-    ASSERT_EQ(PMIX_SUCCESS, of(1).status_of(answer_to(2, PMIX_GROUP_INVITE_DECLINED)));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(0)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(2, PMIX_GROUP_LEADER_SELECTED, about({{"job", 1}}, "group")));
+    ASSERT_STATUS(PMIX_SUCCESS, of(1).status_of(answer_to(2, PMIX_GROUP_INVITE_DECLINED)));
     EXPECT_EQ(PMIX_GROUP_INVITE_DECLINED, event(2).code.value) << "the first that it is told";
 }
 
@@ -496,7 +498,7 @@ TEST_F(OpenPmixNewestTest, Member_ThatLeavesByItsEvent_IsNotWaitedFor) {
     const pmix_proc_t leaver = ProcId("job", 1).to_c();
     InfoList infos = about({{"job", 0}, {"job", 2}}, "group");
     infos.append(PMIX_EVENT_AFFECTED_PROC, &leaver, PMIX_PROC);
-    ASSERT_EQ(PMIX_SUCCESS, notify(1, PMIX_GROUP_LEFT, std::move(infos)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(1, PMIX_GROUP_LEFT, std::move(infos)));
     expect_destruct({1}, PMIX_ERR_NOT_FOUND);
     expect_destruct({0, 2}, PMIX_SUCCESS);
 }
@@ -506,7 +508,7 @@ TEST_F(OpenPmixNewestTest, Leave_ThatAnotherNames_IsNotTheMembers) {
     const pmix_proc_t other = ProcId("job", 1).to_c();
     InfoList infos = about({{"job", 2}}, "group");
     infos.append(PMIX_EVENT_AFFECTED_PROC, &other, PMIX_PROC);
-    ASSERT_EQ(PMIX_SUCCESS, notify(0, PMIX_GROUP_LEFT, std::move(infos)));
+    ASSERT_STATUS(PMIX_SUCCESS, notify(0, PMIX_GROUP_LEFT, std::move(infos)));
     expect_destruct({0, 1, 2}, PMIX_SUCCESS);
 }
 
@@ -542,7 +544,7 @@ TEST_F(OpenPmixNewestTest, Construct_WithSharedValues_BringsThemAllInTheReply) {
     for (uint32_t rank = 0; rank < kRanks; ++rank) tags[rank] = of(rank).send(sharing(all_, rank));
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
         const auto reply = of(rank).receive<openpmix::GroupReply>(tags[rank]);
-        EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+        EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
         ASSERT_TRUE(reply.context_id && reply.context_id->given);
         EXPECT_EQ(7u, reply.context_id->id);
         ASSERT_TRUE(reply.infos);
@@ -556,7 +558,7 @@ TEST_F(OpenPmixNewestTest, Construct_WithSharedValues_BringsThemAllInTheReply) {
             ASSERT_STREQ(PMIX_PROCID, shared.begin()->key);
             const uint32_t member = shared.begin()->value.data.proc->rank;
             size_t number = 0;
-            EXPECT_EQ(PMIX_SUCCESS, shared.get(PMIX_GROUP_LOCAL_CID, &number));
+            EXPECT_STATUS(PMIX_SUCCESS, shared.get(PMIX_GROUP_LOCAL_CID, &number));
             EXPECT_EQ(1234u + member, number);
             members.insert(member);
         }
@@ -602,7 +604,7 @@ TEST_F(OpenPmixNewestTest, Client_WhoseInputIsToStop_IsTold) {
     push.procs.procs = {{"job", 2}};
     const std::vector<uint8_t> bytes{'x'};
     push.data.bytes = bytes;
-    ASSERT_EQ(PMIX_SUCCESS, of(0).status_of(push));
+    ASSERT_STATUS(PMIX_SUCCESS, of(0).status_of(push));
     const pmix_proc_t producer = ProcId("job", 0).to_c();
     for (const bool stop : {true, false}) {
         ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,

@@ -13,6 +13,7 @@
 #include "support/long_wait.h"
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "unit/openpmix/recording.h"
 
 namespace openpmix_replay_test {
@@ -55,11 +56,11 @@ Half half_of(const openpmix::testing::Streams& streams) {
     Half half;
     const common::Bytes sent(streams.client);
     size_t size = 0;
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::read_connect_header(sent.first(openpmix::kHeaderSize), &size));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::read_connect_header(sent.first(openpmix::kHeaderSize), &size));
     const common::Bytes hello = sent.first(openpmix::kHeaderSize + size);
     half.hello.assign(hello.begin(), hello.end());
-    EXPECT_EQ(PMIX_SUCCESS,
-              openpmix::ConnectRequest::decode(hello.subspan(openpmix::kHeaderSize), &half.claim, &half.traits));
+    EXPECT_STATUS(PMIX_SUCCESS,
+                  openpmix::ConnectRequest::decode(hello.subspan(openpmix::kHeaderSize), &half.claim, &half.traits));
     half.requests = frames_of(sent.subspan(hello.size()));
     for (Frame& frame : frames_of(common::Bytes(streams.server).subspan(8)))
         half.answers[frame.tag] = std::move(frame.payload);
@@ -89,7 +90,7 @@ bool read_frame(OpenPmixClient& client, uint32_t* tag, Message* payload) {
     uint8_t bytes[openpmix::kHeaderSize];
     openpmix::FrameHeader header;
     if (!client.read(bytes, sizeof bytes)) return false;
-    EXPECT_EQ(PMIX_SUCCESS, openpmix::parse_header(bytes, &header));
+    EXPECT_STATUS(PMIX_SUCCESS, openpmix::parse_header(bytes, &header));
     *tag = header.tag;
     payload->resize(header.payload);
     return payload->empty() || client.read(payload->data(), payload->size());
@@ -114,12 +115,12 @@ TEST_P(OpenPmixReplayTest, RecordedClients_AreAnsweredAsByTheirServer) {
     job.append_number<uint32_t>(PMIX_JOB_SIZE, static_cast<uint32_t>(halves.size()), PMIX_UINT32);
     pmix_nspace_t name;
     PMIx_Load_nspace(name, halves[0].claim.id.nspace.c_str());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, static_cast<int>(halves.size()), job.c_array(),
-                                                        job.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(name, static_cast<int>(halves.size()), job.c_array(),
+                                                            job.size(), nullptr, nullptr));
     for (const Half& half : halves) {
         const pmix_proc_t proc = half.claim.id.to_c();
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     }
     const std::string uri = ChildEnvironment(halves[0].claim.id.to_c()).get("PMIX_SERVER_URI41");
 

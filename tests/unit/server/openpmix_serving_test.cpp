@@ -10,6 +10,7 @@
 #include "support/openpmix_client.h"
 #include "support/served_job.h"
 #include "support/sockets.h"
+#include "support/status.h"
 
 namespace openpmix_serving_test {
 
@@ -39,10 +40,10 @@ class OpenPmixServingTest : public ::testing::Test {
         const pmix_proc_t parent = ProcId("parent", 3).to_c();
         infos.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
         char* regex = nullptr;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_regex(::pmix::server::local_hostname().c_str(), &regex));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_generate_regex(::pmix::server::local_hostname().c_str(), &regex));
         infos.append(PMIX_NODE_MAP, regex, PMIX_REGEX);
         std::free(regex);
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_generate_ppn("0,1", &regex));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_generate_ppn("0,1", &regex));
         infos.append(PMIX_PROC_MAP, regex, PMIX_REGEX);
         std::free(regex);
         uri_ = register_served_job(2, std::move(infos));
@@ -91,9 +92,9 @@ TEST_F(OpenPmixServingTest, JobData_OfARegisteredJob_HasItsLevels) {
     ASSERT_EQ(1u, values.count(PMIX_NODE_INFO_ARRAY));
     const common::InfoView node = common::infos_in(values[PMIX_NODE_INFO_ARRAY].get());
     std::string_view name, peers;
-    EXPECT_EQ(PMIX_SUCCESS, node.get(PMIX_HOSTNAME, &name));
+    EXPECT_STATUS(PMIX_SUCCESS, node.get(PMIX_HOSTNAME, &name));
     EXPECT_EQ(server::local_hostname(), name);
-    EXPECT_EQ(PMIX_SUCCESS, node.get(PMIX_LOCAL_PEERS, &peers));
+    EXPECT_STATUS(PMIX_SUCCESS, node.get(PMIX_LOCAL_PEERS, &peers));
     EXPECT_EQ("0,1", peers);
     // The last of the processes' blobs.
     ASSERT_EQ(1u, values.count(PMIX_PROC_BLOB));
@@ -141,10 +142,10 @@ TEST_F(OpenPmixServingTest, JobData_KeysThatAReleaseCannotKeep_AreNotToldToIt) {
 }
 
 TEST_F(OpenPmixServingTest, Get_AfterTheCommit_BringsAllOfTheProcess) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "first", 10));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "second", 20));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "first", 10));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "second", 20));
     const auto reply = one_->ask<openpmix::GetReply>(get_of("job", 0, "second"));
-    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
     ASSERT_EQ(1u, reply.objects.objects.size());
     openpmix::ProcData proc;
     auto values = values_in(reply.objects.objects[0], one_->traits, &proc);
@@ -158,14 +159,14 @@ TEST_F(OpenPmixServingTest, Get_AfterTheCommit_BringsAllOfTheProcess) {
 
 TEST_F(OpenPmixServingTest, Get_BeforeTheCommit_WaitsForIt) {
     const uint32_t tag = one_->send(get_of("job", 0, "late"));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "late", 7));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "late", 7));
     const auto reply = one_->receive<openpmix::GetReply>(tag);
-    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
     EXPECT_EQ(1u, reply.objects.objects.size());
 }
 
 TEST_F(OpenPmixServingTest, Get_OfWhatIsNotThere_IsABareStatus) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "there", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "there", 1));
     for (const auto& request : {get_of("job", 0, "missing"), get_of("job", 0, PMIX_CREDENTIAL),
                                 get_of("job", PMIX_RANK_WILDCARD, PMIX_CREDENTIAL), get_of("nobody", 0, "there")}) {
         const auto reply = one_->ask<openpmix::GetReply>(request);
@@ -187,12 +188,12 @@ TEST_F(OpenPmixServingTest, Commit_WithALocalAndARemoteValue_KeepsThemApart) {
     std::vector<uint8_t> local, remote;
     openpmix::SectionData data;
     data.values.pairs.push_back({"key", Value::u32(1)});
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &local));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &local));
     data.values.pairs[0].value = Value::u32(2);
-    ASSERT_EQ(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &remote));
+    ASSERT_STATUS(PMIX_SUCCESS, openpmix::encode(data, zero_->traits, &remote));
     openpmix::CommitRequest commit;
     commit.sections.sections = {{PMIX_LOCAL, local}, {PMIX_REMOTE, remote}};
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(commit));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(commit));
     const auto reply = one_->ask<openpmix::GetReply>(get_of("job", 0, "key"));
     ASSERT_EQ(1u, reply.objects.objects.size());
     openpmix::ProcData proc;
@@ -206,18 +207,18 @@ TEST_F(OpenPmixServingTest, Fence_OfTheWholeJob_EndsForBoth) {
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
     const uint32_t first = zero_->send(fence);
     EXPECT_TRUE(zero_->is_silent(50));
-    EXPECT_EQ(PMIX_SUCCESS, one_->status_of(fence));
-    EXPECT_EQ(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(first).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, one_->status_of(fence));
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(first).status.value);
 }
 
 TEST_F(OpenPmixServingTest, Event_OfOneClient_ReachesTheOtherUntilItDeregisters) {
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3001};
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
     openpmix::NotifyRequest notify;
     notify.code.value = -3001;
     notify.range.value = PMIX_RANGE_LOCAL;
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(notify));
     const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
     EXPECT_EQ(-3001, event.code.value);
     EXPECT_EQ(ProcId("job", 0), event.source.id);
@@ -227,23 +228,23 @@ TEST_F(OpenPmixServingTest, Event_OfOneClient_ReachesTheOtherUntilItDeregisters)
     openpmix::DeregisterEventsRequest deregistration;
     deregistration.codes.calls = {{-3001}};
     one_->send(deregistration);
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 2));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*one_, "behind", 2));
     EXPECT_TRUE(one_->is_silent(100));
 }
 
 TEST_F(OpenPmixServingTest, Event_WithAValueThatCannotBeTold_IsSentWithoutIt) {
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3001};
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
     InfoList infos;
     infos.append_flag("fine", true);
     infos.append_flag("odd", true);
     infos[1].value.type = PMIX_PROC;
     infos[1].value.data.proc = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, infos.c_array(), infos.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_Notify_event(-3001, nullptr, PMIX_RANGE_LOCAL, infos.c_array(), infos.size(), nullptr, nullptr));
     const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
     const common::InfoView told(event.infos.infos.data(), event.infos.infos.size());
     EXPECT_TRUE(told.has("fine"));
@@ -254,14 +255,14 @@ TEST_F(OpenPmixServingTest, Event_BeforeTheRegistration_FollowsItsAnswerOnce) {
     openpmix::NotifyRequest notify;
     notify.code.value = -3002;
     notify.range.value = PMIX_RANGE_LOCAL;
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(notify));
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3002};
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
     EXPECT_EQ(-3002, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
     // A second registration of the code: the client has told its handlers already.
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
     EXPECT_TRUE(one_->is_silent(100));
 }
 
@@ -270,15 +271,15 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
     openpmix::NotifyRequest notify;
     notify.code.value = -3003;
     notify.range.value = PMIX_RANGE_LOCAL;
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(notify));
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3003};
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
     EXPECT_EQ(-3003, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(registration));
-    ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(notify));
     EXPECT_EQ(-3003, one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value);
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
     EXPECT_TRUE(zero_->is_silent(100));
 }
 
@@ -286,9 +287,9 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsNotPassedBack) {
 TEST_F(OpenPmixServingTest, Event_InTheClientsName_IsSentToIt) {
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3004};
-    ASSERT_EQ(PMIX_SUCCESS, one_->status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(registration));
     const pmix_proc_t source = ProcId("job", 1).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Notify_event(-3004, &source, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(-3004, &source, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr));
     const auto event = one_->receive<openpmix::EventMessage>(openpmix::kEventTag);
     EXPECT_EQ(-3004, event.code.value);
     EXPECT_EQ(ProcId("job", 1), event.source.id);
@@ -303,17 +304,17 @@ TEST_F(OpenPmixServingTest, Event_OfTheClientItself_IsKeptForALaterRelease) {
     openpmix::NotifyRequest notify;
     notify.code.value = -3004;
     notify.range.value = PMIX_RANGE_LOCAL;
-    ASSERT_EQ(PMIX_SUCCESS, later.status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, later.status_of(notify));
     openpmix::RegisterEventsRequest registration;
     registration.codes.codes = {-3004};
-    ASSERT_EQ(PMIX_SUCCESS, later.status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, later.status_of(registration));
     const auto event = later.receive<openpmix::EventMessage>(openpmix::kEventTag);
     EXPECT_EQ(-3004, event.code.value);
     EXPECT_EQ(ProcId("job", 1), event.source.id);
     // What is new has its handlers there.
-    ASSERT_EQ(PMIX_SUCCESS, later.status_of(notify));
-    ASSERT_EQ(PMIX_SUCCESS, later.status_of(registration));
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(later, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, later.status_of(notify));
+    ASSERT_STATUS(PMIX_SUCCESS, later.status_of(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(later, "behind", 1));
     EXPECT_TRUE(later.is_silent(100));
 }
 
@@ -323,12 +324,12 @@ TEST_F(OpenPmixServingTest, Event_BeforeARegistrationForAll_IsTheirsThatNobodyHa
         openpmix::NotifyRequest request;
         request.code.value = code;
         request.range.value = PMIX_RANGE_LOCAL;
-        ASSERT_EQ(PMIX_SUCCESS, zero_->status_of(request));
+        ASSERT_STATUS(PMIX_SUCCESS, zero_->status_of(request));
     };
     const auto registers = [&](std::vector<pmix_status_t> codes) {
         openpmix::RegisterEventsRequest request;
         request.codes.codes = std::move(codes);
-        ASSERT_EQ(PMIX_SUCCESS, one_->status_of(request));
+        ASSERT_STATUS(PMIX_SUCCESS, one_->status_of(request));
     };
     const auto next = [&] { return one_->receive<openpmix::EventMessage>(openpmix::kEventTag).code.value; };
     registers({-3005});
@@ -342,7 +343,7 @@ TEST_F(OpenPmixServingTest, Event_BeforeARegistrationForAll_IsTheirsThatNobodyHa
     registers({});
     EXPECT_EQ(-3007, next());
     registers({});
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*one_, "behind", 1));
     EXPECT_TRUE(one_->is_silent(100));
 }
 
@@ -351,7 +352,7 @@ TEST_F(OpenPmixServingTest, Resolve_PeersAndNodes_AreToldFromTheRegistry) {
     openpmix::ResolvePeersRequest peers;
     peers.nspace = openpmix::Text("job");
     const auto reply = one_->ask<openpmix::ResolvePeersReply>(peers);
-    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
     ASSERT_TRUE(reply.procs);
     EXPECT_EQ(2u, reply.procs->procs.size());
     openpmix::ResolveNodeRequest nodes;
@@ -371,7 +372,7 @@ TEST_F(OpenPmixServingTest, Query_OfTwoQueries_HasEachAnswerUnderItsKey) {
     openpmix::QueryRequest request;
     request.queries.elements = common::CArray<pmix_query_t>::copy_of(both, 2).value();
     const auto reply = zero_->ask<openpmix::InfosReply>(request);
-    EXPECT_EQ(PMIX_SUCCESS, reply.status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, reply.status.value);
     ASSERT_TRUE(reply.infos);
     std::vector<std::string> keys;
     for (const pmix_info_t& info : reply.infos->infos) keys.emplace_back(info.key);
@@ -389,8 +390,8 @@ TEST_F(OpenPmixServingTest, Query_OfTheServersAddress_NamesTheirs) {
     const auto reply = zero_->ask<openpmix::InfosReply>(request);
     ASSERT_TRUE(reply.infos);
     std::string_view told;
-    EXPECT_EQ(PMIX_SUCCESS,
-              common::InfoView(reply.infos->infos.data(), reply.infos->infos.size()).get(PMIX_SERVER_URI, &told));
+    EXPECT_STATUS(PMIX_SUCCESS,
+                  common::InfoView(reply.infos->infos.data(), reply.infos->infos.size()).get(PMIX_SERVER_URI, &told));
     EXPECT_EQ(uri_, told);
 }
 
@@ -416,18 +417,18 @@ TEST_F(OpenPmixServingTest, Request_ThatIsCutShort_IsAnsweredAndNothingElseSuffe
     const uint8_t fence[] = {2, 3, 2};  // the command, and half a size
     zero_->write(++zero_->tag, fence);
     EXPECT_NE(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
-    EXPECT_EQ(PMIX_SUCCESS, commit_global(*zero_, "still", 1));
+    EXPECT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "still", 1));
 }
 
 // The next one, which a client may send before it has an answer, is kept back by Nagle's algorithm until then.
 TEST_F(OpenPmixServingTest, Message_ThatIsNotAnsweredAtOnce_IsAcknowledged) {
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*one_, "there", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*one_, "there", 1));
     const auto answers_take_acknowledgements = [&] {
         for (int i = 0; i < 32; ++i)
-            ASSERT_EQ(PMIX_SUCCESS, zero_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
+            ASSERT_STATUS(PMIX_SUCCESS, zero_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
     };
     const auto server_has_read = [&] {
-        EXPECT_EQ(PMIX_SUCCESS, one_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
+        EXPECT_STATUS(PMIX_SUCCESS, one_->ask<openpmix::GetReply>(get_of("job", 1, "there")).status.value);
     };
     answers_take_acknowledgements();
     zero_->send(get_of("job", 0, "late"));
@@ -445,14 +446,14 @@ TEST_F(OpenPmixServingTest, Message_ThatIsNotAnsweredAtOnce_IsAcknowledged) {
         const uint32_t tag = zero_->send(fence);
         server_has_read();
         EXPECT_TRUE(is_acknowledged(zero_->socket.get())) << round;
-        EXPECT_EQ(PMIX_SUCCESS, one_->ask<openpmix::StatusReply>(fence).status.value);
-        EXPECT_EQ(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(tag).status.value);
+        EXPECT_STATUS(PMIX_SUCCESS, one_->ask<openpmix::StatusReply>(fence).status.value);
+        EXPECT_STATUS(PMIX_SUCCESS, zero_->receive<openpmix::StatusReply>(tag).status.value);
     }
 }
 
 TEST_F(OpenPmixServingTest, Heartbeat_IsNeverAnswered) {
     zero_->write(openpmix::kHeartbeatTag, {});
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "behind", 1));
     EXPECT_TRUE(zero_->is_silent(100));
 }
 
@@ -464,7 +465,7 @@ TEST_F(OpenPmixServingTest, Tag_ThatIsInUse_EndsTheConnection) {
 }
 
 TEST_F(OpenPmixServingTest, Finalize_IsAnsweredBeforeTheClientCloses) {
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     // Its peer sees that it has left: what it has not put is not waited for.
     zero_->socket.reset();
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, one_->ask<openpmix::GetReply>(get_of("job", 0, "never")).status.value);
@@ -474,14 +475,14 @@ TEST_F(OpenPmixServingTest, Finalize_IsAnsweredBeforeTheClientCloses) {
 TEST_F(OpenPmixServingTest, Finalize_AndInitialiseAgain_OthersWaitForIt) {
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     zero_->socket.reset();
     const uint32_t first = one_->send(fence);
     (void)one_->is_silent(20);  // it is with the server
     zero_.emplace(uri_);
     ASSERT_TRUE(zero_->hello({"job", 0}));
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(fence));
-    EXPECT_EQ(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(fence));
+    EXPECT_STATUS(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
 }
 
 // Its host starts another process for the rank: what the first one has joined is not the new one's.
@@ -489,22 +490,23 @@ TEST_F(OpenPmixServingTest, Finalize_AndRegisteredAgain_ANewProcessIsWaitedFor) 
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
     zero_->send(fence);
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     zero_->socket.reset();
     const pmix_proc_t proc = ProcId("job", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     zero_.emplace(uri_);
     ASSERT_TRUE(zero_->hello({"job", 0}));
     const uint32_t first = one_->send(fence);
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(fence));
-    EXPECT_EQ(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(fence));
+    EXPECT_STATUS(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
 }
 
 // The kernel does not tell when it ends.
 TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     zero_->socket.reset();
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence));
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence)) << "at once";
@@ -512,7 +514,7 @@ TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
 
 TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {
     // The same rank's clone with fixed numbers, and one that describes its calls.
-    ASSERT_EQ(PMIX_SUCCESS, commit_global(*zero_, "key", 42));
+    ASSERT_STATUS(PMIX_SUCCESS, commit_global(*zero_, "key", 42));
     for (const auto& [version, encoding, kind] :
          {std::tuple("3.2.5", "v3", openpmix::kNotDescribed), std::tuple("7.0.0rc1", "v61", openpmix::kNotDescribed),
           std::tuple("4.2.2", "v41", openpmix::kFullyDescribed)}) {
@@ -570,11 +572,11 @@ class ToolHere {
         infos.append_string(PMIX_TOOL_NSPACE, nspace);
         pmix_proc_t self;
         status = PMIx_tool_init(&self, infos.c_array(), infos.size());
-        EXPECT_EQ(PMIX_SUCCESS, status);
+        EXPECT_STATUS(PMIX_SUCCESS, status);
     }
     ~ToolHere() {
         if (status == PMIX_SUCCESS) {
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_tool_finalize());
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
         }
     }
     ToolHere(const ToolHere&) = delete;
@@ -600,8 +602,8 @@ TEST(OpenPmixServing, Launcher_ServesTheirClients) {
     ASSERT_EQ(0u, uri.find("tool.0;tcp4://127.0.0.1:"));
     OpenPmixClient client(uri);
     ASSERT_TRUE(client.hello({"job", 0}));
-    EXPECT_EQ(PMIX_SUCCESS, commit_global(client, "key", 1));
-    EXPECT_EQ(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, commit_global(client, "key", 1));
+    EXPECT_STATUS(PMIX_SUCCESS, client.status_of(openpmix::FinalizeRequest{}));
 }
 
 // proves: PMIx_tool_init PMIX_WIREUP_OPENPMIX
@@ -622,7 +624,7 @@ TEST(OpenPmixServing, Launcher_OfANameThatTheyCannotRead_GivesNoAddressOfTheirs)
 TEST(OpenPmixServing, Tool_ThatBecomesAServer_ServesTheirClients) {
     ToolHere tool(false, {});
     const pmix_proc_t self = ProcId("tool", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_tool_set_server(&self, nullptr, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_set_server(&self, nullptr, 0));
     OpenPmixClient client(address_for_children());
     EXPECT_TRUE(client.hello({"job", 0}));
 }

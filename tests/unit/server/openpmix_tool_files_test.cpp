@@ -14,6 +14,7 @@
 #include "server/openpmix/tool_files.h"
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace openpmix_tool_files_test {
 
@@ -167,7 +168,7 @@ TEST_F(OpenPmixToolFilesTest, Tool_AtTheAddressInTheFile_IsLetInAndServed) {
     openpmix::JobData data;
     values_in(payload, tool.traits, &data);
     EXPECT_EQ(tool.reply.self->nspace, data.nspace.text);
-    EXPECT_EQ(PMIX_SUCCESS, tool.status_of(openpmix::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, tool.status_of(openpmix::FinalizeRequest{}));
 }
 
 // The kernel does not tell whether both are one process.

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace own_requests_test {
 
@@ -58,17 +59,17 @@ class OwnRequestsTest : public ::testing::Test {
              module.client_connected2, module.tool_connected2, module.log2, module.session_control,
              module.resource_block);
         infos.append_number<size_t>(PMIX_SERVER_MODULE_SIZE, sizeof module, PMIX_SIZE);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
         job.append_string(PMIX_NODE_MAP, "near,far");
         job.append_string(PMIX_PROC_MAP, "0;1");
         job.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
         pmix_nspace_t name;
         PMIx_Load_nspace(name, "job");
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, job.c_array(), job.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(name, 1, job.c_array(), job.size(), nullptr, nullptr));
     }
     void TearDown() override {
         EXPECT_EQ(0, g_upcalls);
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         EXPECT_EQ(0, g_upcalls);
         ::alarm(0);
     }
@@ -101,9 +102,9 @@ TEST_F(OwnRequestsTest, DataRequests_UnderALockOfTheHosts_AreAnsweredWithoutAnUp
     PMIx_Pdata_destruct(&wanted);
     pmix_value_t* value = nullptr;
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&remote, "mine", wait.c_array(), wait.size(), &value));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)) << "of itself alone";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)) << "of itself alone";
     const pmix_proc_t both[] = {own, remote};
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(both, 2, nullptr, 0)) << "only a host reaches the other";
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect(both, 2, nullptr, 0));
@@ -126,8 +127,8 @@ struct Busy {
 TEST_F(OwnRequestsTest, Get_WhileTheHostHoldsTheLibrarysThread_ReadsWhatIsRegistered) {
     Busy busy;
     pmix_proc_t proc = ProcId("job", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS,
-              PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, &Busy::callback, &busy));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, &Busy::callback, &busy));
     busy.entered.get_future().wait();
     pmix_value_t *size = nullptr, *missing = nullptr;
     const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
@@ -138,7 +139,7 @@ TEST_F(OwnRequestsTest, Get_WhileTheHostHoldsTheLibrarysThread_ReadsWhatIsRegist
     busy.over.set_value();
     PMIx_server_deregister_client(&proc, nullptr, nullptr);  // returns after the callback
     EXPECT_TRUE(both) << "they waited for the library's thread";
-    ASSERT_EQ(PMIX_SUCCESS, found.get());
+    ASSERT_STATUS(PMIX_SUCCESS, found.get());
     EXPECT_EQ(2u, size->data.uint32);
     PMIx_Value_free(size, 1);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, absent.get());
@@ -153,7 +154,7 @@ TEST_F(OwnRequestsTest, Services_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
     const pmix_status_t registered = PMIx_Fabric_register(&fabric, nullptr, 0);
     if (registered == PMIX_SUCCESS) {
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
     }
     char unknown[] = "host.only", namespaces[] = PMIX_QUERY_NAMESPACES;
     char* of_host[] = {unknown, nullptr};
@@ -161,12 +162,12 @@ TEST_F(OwnRequestsTest, Services_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall
     pmix_query_t query{of_host, nullptr, 0};
     EXPECT_NE(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
     query.keys = of_library;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
     PMIx_Info_free(results, n);
     pmix_byte_object_t credential{};
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Get_credential(nullptr, 0, &credential)) << "the library's own kind";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Get_credential(nullptr, 0, &credential)) << "the library's own kind";
     results = nullptr, n = 0;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
     PMIx_Info_free(results, n);
     credential.bytes[0] ^= 1;
     results = nullptr, n = 0;
@@ -176,12 +177,12 @@ TEST_F(OwnRequestsTest, Services_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall
     monitor.append_string("some.monitor", "x");
     log.append_string(PMIX_LOG_STDERR, "");
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Process_monitor(monitor.c_array(), PMIX_SUCCESS, nullptr, 0, &results, &n));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Log(log.c_array(), log.size(), nullptr, 0));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Log(log.c_array(), log.size(), nullptr, 0));
     pmix_status_t code = PMIX_EVENT_SYS_BASE;
     const pmix_status_t reference = PMIx_Register_event_handler(&code, 1, nullptr, 0, &any_event, nullptr, nullptr);
     ASSERT_GE(reference, 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(code, &own, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(code, &own, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
 }
 
 // rows: G15
@@ -255,7 +256,7 @@ class OwnLaunches : public ::testing::Test {
     void TearDown() override { ::alarm(0); }
     void start(pmix_server_module_t& module) {
         InfoList infos = ServerHere::named();
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
     }
     static pmix_server_module_t launcher() {
         pmix_server_module_t module{};
@@ -288,16 +289,16 @@ TEST_F(OwnLaunches, WithoutAWait_UnderALockOfTheHosts_GoToTheModule) {
     Answer spawned, controlled, pushed;
     {
         const std::lock_guard held(g_lock);
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Spawn_nb(nullptr, 0, &app, 1, &on_spawned, &spawned));
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_Job_control_nb(&target, 1, stop.c_array(), stop.size(), &on_controlled, &controlled));
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &input, nullptr, 0, &Answer::done, &pushed));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Spawn_nb(nullptr, 0, &app, 1, &on_spawned, &spawned));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_Job_control_nb(&target, 1, stop.c_array(), stop.size(), &on_controlled, &controlled));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_IOF_push(&target, 1, &input, nullptr, 0, &Answer::done, &pushed));
     }
-    EXPECT_EQ(PMIX_SUCCESS, spawned.wait());
-    EXPECT_EQ(PMIX_SUCCESS, controlled.wait());
-    EXPECT_EQ(PMIX_SUCCESS, pushed.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, spawned.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, controlled.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, pushed.wait());
     EXPECT_TRUE(Launcher::own);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 // The blocking forms do the same, on any thread that is not the library's. rows: G15
@@ -305,17 +306,17 @@ TEST_F(OwnLaunches, BlockingForms_OnAThreadOfTheHosts_GoToTheModule) {
     pmix_server_module_t module = launcher();
     start(module);
     pmix_nspace_t child = "";
-    EXPECT_EQ(PMIX_SUCCESS, spawn(child));
+    EXPECT_STATUS(PMIX_SUCCESS, spawn(child));
     EXPECT_STREQ("spawned", child);
-    EXPECT_EQ(PMIX_SUCCESS, control());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Job_control(&target, 1, stop.c_array(), stop.size(), nullptr, nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, push());
+    EXPECT_STATUS(PMIX_SUCCESS, control());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Job_control(&target, 1, stop.c_array(), stop.size(), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, push());
     EXPECT_EQ(4, g_upcalls);
     EXPECT_TRUE(Launcher::own);
     auto other = std::async(std::launch::async, [&] { return control(); });
-    EXPECT_EQ(PMIX_SUCCESS, other.get());
+    EXPECT_STATUS(PMIX_SUCCESS, other.get());
     EXPECT_EQ(5, g_upcalls);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 // The library's own thread would wait for itself: it is told so, and nothing is done. rows: G15
@@ -336,12 +337,12 @@ TEST_F(OwnLaunches, BlockingForms_OnTheLibrarysThread_WouldBlock) {
     } call{this, {}, {}, {}};
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, nullptr, 0, &OnLoop::run, &call));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, nullptr, 0, &OnLoop::run, &call));
     call.over.get_future().wait();
     EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.spawned);
     EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.controlled);
     EXPECT_EQ(0, g_upcalls);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 // A module without the entries, and one that refuses or never answers. rows: G9 G15
@@ -352,7 +353,7 @@ TEST_F(OwnLaunches, BlockingForms_OfModulesThatDoNotServeThem_EndWithTheReason) 
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, spawn(child));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, control());
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, push());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     module.spawn = [](const pmix_proc_t*, const pmix_info_t*, size_t, const pmix_app_t*, size_t, pmix_spawn_cbfunc_t,
                       void*) -> pmix_status_t { return PMIX_ERR_NO_PERMISSIONS; };
     module.job_control = [](const pmix_proc_t*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
@@ -361,7 +362,7 @@ TEST_F(OwnLaunches, BlockingForms_OfModulesThatDoNotServeThem_EndWithTheReason) 
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, spawn(child));
     stop.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, control());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 
 }  // namespace own_requests_test

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/query_here.h"
+#include "support/status.h"
 
 namespace query_realms_test {
 
@@ -55,8 +56,8 @@ class QueryRealms : public QueryTest {
         }
         pmix_nspace_t nspace;
         PMIx_Load_nspace(nspace, "job");
-        ASSERT_EQ(PMIX_SUCCESS,
-                  PMIx_server_register_nspace(nspace, 1, infos.c_array(), infos.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(nspace, 1, infos.c_array(), infos.size(), nullptr, nullptr));
     }
 
     // The same of both halves, or what each said. A refresh is never answered by the client half.

@@ -7,6 +7,7 @@
 #include "support/fake_client.h"
 #include "support/fake_host.h"
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace registration_order_test {
 
@@ -56,7 +57,7 @@ TEST(RegistrationOrderTest, Connect_BeforeTheRankIsRegistered_IsHeldAndAdmitted)
     s.server.add_client("job", 1);
     const auto reply = client.wait(hello);
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(1u, s.host.count("client_connected2"));
     EXPECT_EQ(0u, s.server.parts().listener.half_open());
 }
@@ -71,7 +72,7 @@ TEST(RegistrationOrderTest, Connect_BeforeTheNamespaceIsKnown_IsHeldAndAdmitted)
     s.server.job("job", 1, 1);
     const auto reply = client.wait(hello);
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
 }
 
 // rows: V10
@@ -131,7 +132,7 @@ TEST(RegistrationOrderTest, Connect_HeldAndSpeaksAgainOrTheServerStops_IsEnded) 
 TEST(SetupForkOrderTest, SetupFork_BeforeAnyRegistration_NamesTheServerAndTheRank) {
     ServerHere server;
     ChildEnvironment early(ProcId("job", 4).to_c());
-    ASSERT_EQ(PMIX_SUCCESS, early.status);
+    ASSERT_STATUS(PMIX_SUCCESS, early.status);
     EXPECT_EQ("job", early.get("PMIX_NAMESPACE"));
     EXPECT_EQ("4", early.get("PMIX_RANK"));
     EXPECT_NE("", early.get("PMIX_SERVER_URI_WIREUP"));
@@ -152,7 +153,7 @@ TEST(SetupForkOrderTest, SetupFork_BeforeRegisterClient_HasWhatTheJobAsksFor) {
     infos.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, infos.c_array(), infos.size(), nullptr, nullptr));
     EXPECT_EQ("blue", ChildEnvironment(ProcId("job", 0).to_c()).get("COLOUR"));
     EXPECT_EQ("", ChildEnvironment(ProcId("other", 0).to_c()).get("COLOUR"));
     PMIx_server_deregister_nspace(job, nullptr, nullptr);
@@ -175,18 +176,18 @@ TEST(RegistrationOrderTest, RegisterAgain_WithTheMaps_GivenValuesStay) {
     first.append_all(maps.c_array(), maps.size());
     first.append_number<uint32_t>(PMIX_NUM_NODES, 11, PMIX_UINT32);
     first.append_string(PMIX_LOCAL_PEERS, "0,1,77");
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, first));
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, maps));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, first));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, maps));
     const dstore::Reader& reader = server.parts().registry.find("job")->data->reader();
     const auto value_of = [&](dstore::Owner owner, const char* key) {
         dstore::Found found;
         common::Value value;
-        EXPECT_EQ(PMIX_SUCCESS, reader.find(owner, dstore::Key(key), found)) << key;
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr())) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, reader.find(owner, dstore::Key(key), found)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr())) << key;
         return value;
     };
     int64_t nodes = 0;
-    EXPECT_EQ(PMIX_SUCCESS, common::read_number(value_of(dstore::Owner::job(), PMIX_NUM_NODES).get(), &nodes));
+    EXPECT_STATUS(PMIX_SUCCESS, common::read_number(value_of(dstore::Owner::job(), PMIX_NUM_NODES).get(), &nodes));
     EXPECT_EQ(11, nodes);
     const common::Value peers = value_of(dstore::Owner::node(0), PMIX_LOCAL_PEERS);
     ASSERT_EQ(PMIX_STRING, peers.type());

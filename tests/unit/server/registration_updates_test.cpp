@@ -2,6 +2,7 @@
 // What a host says in several calls, or in part: where processes are, what follows from it, and what stays.
 #include "support/group_requests.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "unit/server/registration_setting.h"
 
 namespace registration_updates_test {
@@ -42,8 +43,8 @@ common::Value node(const char* name, const char* peers = nullptr, const char* ow
 // Nodes without names are several nodes. rows: V6
 TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS,
-              s.server.add_job("job", 2, list_of({{PMIX_PROC_MAP, text("1,3;0,2")}, {PMIX_JOB_SIZE, u32(4)}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  s.server.add_job("job", 2, list_of({{PMIX_PROC_MAP, text("1,3;0,2")}, {PMIX_JOB_SIZE, u32(4)}})));
     EXPECT_EQ(common::kNoNode, s.nspace().own_node);
     EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_NODE_LIST).status);
@@ -56,7 +57,7 @@ TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
     EXPECT_FALSE(s.nspace().is_local(1));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::proc(1), PMIX_HOSTNAME).status) << "no name yet";
     // The names follow, in the order of the map.
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("far,n0")}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("far,n0")}})));
     EXPECT_EQ("far", read(s.server, "job", Owner::proc(3), PMIX_HOSTNAME).string());
     EXPECT_EQ("far,n0", read(s.server, "job", Owner::job(), PMIX_NODE_LIST).string());
     EXPECT_EQ((Ranks{0, 2}), s.nspace().local_ranks());
@@ -71,16 +72,16 @@ TEST(RegistrationUpdatesTest, ProcMapWithNodeArrays_TheyNameTheNodes) {
             list.append(PMIX_NODE_INFO_ARRAY, node(name, !peers ? nullptr : name[1] == '0' ? "0,2" : "1,3"));
         return s.server.add_job(nspace, 2, list);
     };
-    ASSERT_EQ(PMIX_SUCCESS, add("one", {"n0"}, true));
+    ASSERT_STATUS(PMIX_SUCCESS, add("one", {"n0"}, true));
     EXPECT_EQ((Ranks{0, 2}), s.nspace("one").local_ranks());
     EXPECT_EQ("n0", read(s.server, "one", Owner::proc(2), PMIX_HOSTNAME).string());
-    ASSERT_EQ(PMIX_SUCCESS, add("unknown", {"n0"}, false));
+    ASSERT_STATUS(PMIX_SUCCESS, add("unknown", {"n0"}, false));
     EXPECT_TRUE(s.nspace("unknown").local_ranks().empty()) << "nothing says which of the two it is";
     s.server.add_client("unknown", 1);
     EXPECT_EQ((Ranks{1, 3}), s.nspace("unknown").local_ranks());
-    ASSERT_EQ(PMIX_SUCCESS, add("peers", {"n1", "n0"}, true));
+    ASSERT_STATUS(PMIX_SUCCESS, add("peers", {"n1", "n0"}, true));
     EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks()) << "by their ranks";
-    ASSERT_EQ(PMIX_SUCCESS, add("order", {"n1", "n0"}, false));
+    ASSERT_STATUS(PMIX_SUCCESS, add("order", {"n1", "n0"}, false));
     EXPECT_EQ((Ranks{1, 3}), s.nspace("order").local_ranks()) << "in their order";
 }
 
@@ -90,7 +91,7 @@ TEST(RegistrationUpdatesTest, ArrayOfThisNodeAlone_IsNotAllOfTheJob) {
     const auto add = [&](const char* nspace, int here, common::Value array) {
         InfoList list = list_of({{PMIX_JOB_SIZE, u32(4)}});
         list.append(PMIX_NODE_INFO_ARRAY, std::move(array));
-        EXPECT_EQ(PMIX_SUCCESS, s.server.add_job(nspace, here, list));
+        EXPECT_STATUS(PMIX_SUCCESS, s.server.add_job(nspace, here, list));
     };
     add("peers", 0, node("n0", "0,2"));
     EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks());
@@ -103,7 +104,7 @@ TEST(RegistrationUpdatesTest, ArrayOfThisNodeAlone_IsNotAllOfTheJob) {
     EXPECT_FALSE(s.nspace("peers").all_local());
     // The others follow.
     InfoList rest = list_of({{PMIX_NODE_INFO_ARRAY, node("n1", "1,3")}});
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("peers", 0, rest));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("peers", 0, rest));
     EXPECT_EQ("n1", read(s.server, "peers", Owner::proc(1), PMIX_HOSTNAME).string());
     EXPECT_EQ(2, read(s.server, "peers", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks());
@@ -128,7 +129,7 @@ TEST(RegistrationUpdatesTest, OneMap_IsReadWithWhatWasKnown) {
     const auto add = [&](const char* key, const char* map) {
         InfoList list = list_of({{key, text(map)}});
         list.append(PMIX_NODE_INFO_ARRAY, array(about));
-        EXPECT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list)) << map;
+        EXPECT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list)) << map;
     };
     const auto expect = [&](const char* peers, const char* of_2, const char* nodes) {
         EXPECT_EQ(peers, read(s.server, "job", Owner::node(s.nspace().own_node), PMIX_LOCAL_PEERS).string());
@@ -157,13 +158,13 @@ TEST(RegistrationUpdatesTest, OneMap_IsReadWithWhatWasKnown) {
 // What was taken for one node because of the number of its processes is not, once there are more. rows: V5
 TEST(RegistrationUpdatesTest, GuessedPlacement_FollowsTheNumbers) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
     EXPECT_EQ((Ranks{0, 1}), s.nspace().local_ranks());
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 3, list_of({{PMIX_JOB_SIZE, u32(3)}})));
     EXPECT_EQ((Ranks{0, 1, 2}), s.nspace().local_ranks());
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{"later", u32(1)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{"later", u32(1)}})));
     EXPECT_EQ((Ranks{0, 1, 2}), s.nspace().local_ranks());
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{PMIX_JOB_SIZE, u32(5)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 0, list_of({{PMIX_JOB_SIZE, u32(5)}})));
     EXPECT_TRUE(s.nspace().local_ranks().empty());
     EXPECT_EQ(3u, s.nspace().local_count());
     EXPECT_TRUE(s.nspace().has_rank(4));
@@ -177,7 +178,7 @@ TEST(RegistrationUpdatesTest, DerivedValues_FollowAndGivenOnesStay) {
     const auto grow = [&](const char* nspace, uint32_t size, const char* map, const InfoList& more) {
         InfoList list = list_of({{PMIX_JOB_SIZE, u32(size)}, {PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text(map)}});
         list.append_all(more.c_array(), more.size());
-        ASSERT_EQ(PMIX_SUCCESS, s.server.add_job(nspace, static_cast<int>(size), list));
+        ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job(nspace, static_cast<int>(size), list));
     };
     const auto number = [&](const char* nspace, Owner owner, const char* key) {
         return read(s.server, nspace, owner, key).number();
@@ -189,7 +190,7 @@ TEST(RegistrationUpdatesTest, DerivedValues_FollowAndGivenOnesStay) {
     EXPECT_EQ(4, number("job", Owner::app(0), PMIX_APP_SIZE));
     EXPECT_EQ(4, number("job", Owner::job(), PMIX_JOB_SIZE));
     // The host's own word is not derived again; after it, neither is what was derived before it.
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 4, list_of({{PMIX_UNIV_SIZE, u32(64)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 4, list_of({{PMIX_UNIV_SIZE, u32(64)}})));
     grow("job", 5, "0-4", {});
     EXPECT_EQ(64, number("job", Owner::job(), PMIX_UNIV_SIZE));
     EXPECT_EQ(64, number("job", Owner::session(0), PMIX_UNIV_SIZE));
@@ -209,14 +210,15 @@ TEST(RegistrationUpdatesTest, DerivedValues_FollowAndGivenOnesStay) {
 // A session's values are provided by the host; those that follow from the job's size are not. rows: V17
 TEST(RegistrationUpdatesTest, RegisteredSession_GoesBeforeWhatIsDerived) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(7)}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  s.server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(7)}})));
     EXPECT_EQ(1, read(s.server, "job", Owner::session(7), PMIX_UNIV_SIZE).number());
     const InfoList list = list_of({{PMIX_UNIV_SIZE, u32(64)}});
-    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] {
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.on_loop([&] {
         auto session = server::read_session(7, list.c_array(), list.size());
         return s.server.setup().register_session(7, std::move(session).value());
     }));
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(2)}})));
     EXPECT_EQ(64, read(s.server, "job", Owner::session(7), PMIX_UNIV_SIZE).number());
 }
 
@@ -224,17 +226,17 @@ TEST(RegistrationUpdatesTest, RegisteredSession_GoesBeforeWhatIsDerived) {
 TEST(RegistrationUpdatesTest, Resources_TheNewestValueCounts) {
     Setting s;
     s.server.job("early", 2, 1);
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(1)}})));
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("own", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"site.load", u32(77)}})));
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(2)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(1)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("own", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {"site.load", u32(77)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(2)}})));
     s.server.job("late", 1, 1);
     const auto load = [&](const char* nspace) { return read(s.server, nspace, Owner::job(), "site.load").number(); };
     EXPECT_EQ(2, load("early"));
     EXPECT_EQ(2, load("late"));
     EXPECT_EQ(77, load("own"));
     // From here on it is the job's own.
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("early", 1, list_of({{"site.load", u32(55)}})));
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(3)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("early", 1, list_of({{"site.load", u32(55)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(list_of({{"site.load", u32(3)}})));
     EXPECT_EQ(55, load("early"));
     EXPECT_EQ(3, load("late"));
 }
@@ -273,14 +275,14 @@ TEST(RegistrationUpdatesTest, DeregisterResources_OfOneNode_LeavesThoseOfOthers)
     };
     const auto nodes =
         list_of({{PMIX_NODE_INFO_ARRAY, node("n0", nullptr, "a")}, {PMIX_NODE_INFO_ARRAY, node("n1", nullptr, "b")}});
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(nodes));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(nodes));
     EXPECT_EQ(std::pair(std::string("a"), std::string("b")), of_both("j1"));
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, node("n0", nullptr, "")}}), true));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, node("n0", nullptr, "")}}), true));
     EXPECT_EQ(std::pair(std::string("<none>"), std::string("b")), of_both("j2"));
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(nodes));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(nodes));
     EXPECT_EQ(std::pair(std::string("a"), std::string("b")), of_both("j3"));
     InfoList of_all = list_of({{"site.k", text("")}});
-    ASSERT_EQ(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, array(of_all)}}), true));
+    ASSERT_STATUS(PMIX_SUCCESS, s.resources(list_of({{PMIX_NODE_INFO_ARRAY, array(of_all)}}), true));
     EXPECT_EQ(std::pair(std::string("<none>"), std::string("<none>")), of_both("j4")) << "an array that names no node";
 }
 
@@ -294,7 +296,7 @@ TEST(RegistrationUpdatesTest, Variables_GivenAgain_AreOneChange) {
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
     const auto add = [&](InfoList& list) {
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, list.c_array(), list.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, list.c_array(), list.size(), nullptr, nullptr));
     };
     const auto get = [](const char* name) { return ChildEnvironment(ProcId("job", 0).to_c()).get(name); };
     InfoList first, second;
@@ -317,25 +319,25 @@ TEST(RegistrationUpdatesTest, Variables_GivenAgain_AreOneChange) {
 // Of local processes the number is known first, and their ranks are with their registration. rows: F1 F6
 TEST(RegistrationUpdatesTest, Fence_OverRanksThatAreNotRegisteredYet_WaitsForThem) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
     s.server.add_client("job", 0);
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const uint32_t both = a.start_fence({{"job", 0}, {"job", 1}});
     s.server.settle();
     EXPECT_FALSE(a.take(both)) << "rank 1 may be the second of this node";
     EXPECT_EQ(0u, s.host.count("fence"));
     s.server.add_client("job", 1);
     FakeClient b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     s.server.settle();
     EXPECT_FALSE(a.take(both));
     const uint32_t second = b.start_fence({{"job", 0}, {"job", 1}});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, both));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, second));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, both));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, second));
     EXPECT_EQ(0u, s.host.count("fence"));
     // The ranks of this node are known by now, and the others are elsewhere.
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 3}})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 3}})));
     EXPECT_EQ(1u, s.host.count("fence"));
     // One that has been here and was withdrawn is one of this node.
     s.deregister(1);
@@ -345,15 +347,15 @@ TEST(RegistrationUpdatesTest, Fence_OverRanksThatAreNotRegisteredYet_WaitsForThe
 // rows: F1
 TEST(RegistrationUpdatesTest, Fence_OverRanksOfOtherNodes_WaitsForTheRegistrationsOnly) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
     s.server.add_client("job", 0);
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const uint32_t far = a.start_fence({{"job", 0}, {"job", 3}});
     s.server.settle();
     EXPECT_EQ(0u, s.host.count("fence"));
     s.server.add_client("job", 1);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, far));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, far));
     EXPECT_EQ(1u, s.host.count("fence"));
 }
 
@@ -361,22 +363,22 @@ TEST(RegistrationUpdatesTest, Fence_OverRanksOfOtherNodes_WaitsForTheRegistratio
 TEST(RegistrationUpdatesTest, Group_OfRanksThatAreNotRegisteredYet_WaitsForThem) {
     for (const bool whole : {false, true}) {
         Setting s;
-        ASSERT_EQ(
+        ASSERT_STATUS(
             PMIX_SUCCESS,
             s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(whole ? 2 : 4)}, {PMIX_NODE_MAP, text("n0,n1")}})));
         s.server.add_client("job", 0);
         FakeClient a(s.server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         const common::ProcList members = whole ? common::ProcList{kAll} : common::ProcList{{"job", 0}, {"job", 1}};
         const uint32_t first = construct(a, members);
         s.server.settle();
         EXPECT_FALSE(a.take(first));
         s.server.add_client("job", 1);
         FakeClient b(s.server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         const uint32_t second = construct(b, members);
         EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}}), done_of(a, first).members);
-        EXPECT_EQ(PMIX_SUCCESS, done_of(b, second).status);
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(b, second).status);
     }
 }
 
@@ -387,10 +389,10 @@ TEST(RegistrationUpdatesTest, DeregisterClient_NeverRegistered_IsNotWaitedFor) {
         if (placed)
             s.server.job("job", 1, 2, false);
         else
-            ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
+            ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_JOB_SIZE, u32(4)}})));
         s.server.add_client("job", 0);
         FakeClient a(s.server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         const uint32_t both = a.start_fence({{"job", 0}, {"job", 1}});
         s.server.settle();
         EXPECT_FALSE(a.take(both));
@@ -405,10 +407,10 @@ TEST(RegistrationUpdatesTest, DeregisterClient_NeverRegistered_IsNotWaitedFor) {
         // It starts after all.
         s.server.add_client("job", 1);
         FakeClient b(s.server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         const uint32_t again = a.start_fence({{"job", 0}, {"job", 1}});
-        EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 0}, {"job", 1}})));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, again));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 0}, {"job", 1}})));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, again));
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/protocol/group_calls.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::required_test {
 namespace {
@@ -145,7 +146,7 @@ const std::vector<Row>& rows() {
          [](FakeClient& c, InfoList list) {
              common::ConnectRequest request;
              request.procs = {{"job", PMIX_RANK_WILDCARD}};
-             EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::connect>(request));
+             EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::connect>(request));
              request.infos = std::move(list);
              return c.ask<Command::disconnect>(request);
          }},
@@ -153,21 +154,21 @@ const std::vector<Row>& rows() {
          [](FakeClient& c, InfoList list) {
              const pmix_status_t rc = c.ask<Command::group>(group(GroupCall::construct, std::move(list)));
              if (rc == PMIX_SUCCESS) {
-                 EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::destruct, {})));
+                 EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::destruct, {})));
              }
              return rc;
          }},
         {"PMIx_Group_destruct", "group", collective,
          [](FakeClient& c, InfoList list) {
-             EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::construct, {})));
+             EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::construct, {})));
              return c.ask<Command::group>(group(GroupCall::destruct, std::move(list)));
          }},
         {"PMIx_Group_leave", "", no_host,
          [](FakeClient& c, InfoList list) {
-             EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::construct, {})));
+             EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::construct, {})));
              const pmix_status_t rc = c.ask<Command::group>(group(GroupCall::leave, std::move(list)));
              if (rc != PMIX_SUCCESS) {
-                 EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::destruct, {})));
+                 EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::group>(group(GroupCall::destruct, {})));
              }
              return rc;
          }},
@@ -309,7 +310,7 @@ struct Setting {
         server = std::make_unique<TestServer>(with_host ? &module : nullptr, std::move(options));
         server->job("job", nodes, 1);
         client = std::make_unique<FakeClient>(*server, ProcId("job", 0));
-        EXPECT_EQ(PMIX_SUCCESS, client->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, client->hello());
     }
     size_t calls(const Row& row) const {
         return host.count(row.entry) +
@@ -331,7 +332,7 @@ TEST(RequiredTest, UnknownToAll_Refused_OnOneNodeAndOnTwo) {
         for (const Row& row : rows()) {
             EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD)))
                 << row.function << " on " << nodes;
-            EXPECT_EQ(PMIX_SUCCESS, row.ask(*s.client, special(row, 0))) << row.function << " on " << nodes;
+            EXPECT_STATUS(PMIX_SUCCESS, row.ask(*s.client, special(row, 0))) << row.function << " on " << nodes;
         }
     }
 }
@@ -398,7 +399,7 @@ TEST(RequiredTest, Fence_WhatTheLibraryDoes_IsMarkedProcessedForTheHost) {
     InfoList list;
     list.append(PMIX_ALL_CLONES_PARTICIPATE, common::Value::flag(true), PMIX_INFO_REQD);
     list.append(PMIX_COLLECT_DATA, common::Value::flag(true), PMIX_INFO_REQD);
-    ASSERT_EQ(PMIX_SUCCESS, rows()[0].ask(*s.client, std::move(list)));
+    ASSERT_STATUS(PMIX_SUCCESS, rows()[0].ask(*s.client, std::move(list)));
     const Seen* seen = s.host.last("fence");
     ASSERT_NE(nullptr, seen);
     EXPECT_EQ(pmix_info_directives_t{PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED},
@@ -418,7 +419,7 @@ TEST(RequiredTest, Entry_MarkedAsProcessed_IsMet) {
     EXPECT_EQ(server::Required::unmet, server::required_in_collective(host, common::InfoView(open), PMIx_Fence));
     EXPECT_EQ(server::Required::met_here,
               server::required_in_collective(host, common::InfoView(processed), PMIx_Fence));
-    EXPECT_EQ(PMIX_SUCCESS, server::check_service(host, common::InfoView(processed), PMIx_Job_control));
+    EXPECT_STATUS(PMIX_SUCCESS, server::check_service(host, common::InfoView(processed), PMIx_Job_control));
 }
 
 TEST(RequiredTest, RegisteredAttribute_HostWithoutTheFunction_IsUnmet) {
@@ -452,12 +453,12 @@ TEST(RequiredTest, Fence_SecondCallersHostAttribute_ReachesTheHost) {
     server.job("job", 2, 2);
     server.parts().host.attributes().add("PMIx_Fence", {"site.special"});
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     const uint32_t first = a.start_fence({{"job", PMIX_RANK_WILDCARD}});
     server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, rows()[0].ask(b, special(rows()[0], PMIX_INFO_REQD)));
-    EXPECT_EQ(PMIX_SUCCESS, a.wait(first)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, rows()[0].ask(b, special(rows()[0], PMIX_INFO_REQD)));
+    EXPECT_STATUS(PMIX_SUCCESS, a.wait(first)->header.status);
     EXPECT_NE(nullptr, host.last("fence")->infos.find("site.special"));
 }
 
@@ -469,8 +470,8 @@ TEST(RequiredTest, Fence_SecondCallerRequires_CountsForAll) {
     server.job("job", 1, 2);
     server.parts().host.attributes().add("PMIx_Fence", {"site.special"});
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     const auto fence = [&](const char* required) {
         const uint32_t first = a.start_fence({{"job", PMIX_RANK_WILDCARD}});
         server.settle();
@@ -479,7 +480,7 @@ TEST(RequiredTest, Fence_SecondCallerRequires_CountsForAll) {
         EXPECT_EQ(second, reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION);
         return second;
     };
-    EXPECT_EQ(PMIX_SUCCESS, fence("site.special"));
+    EXPECT_STATUS(PMIX_SUCCESS, fence("site.special"));
     EXPECT_EQ(1u, host.count("fence")) << "it is for the host to meet";
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, fence("site.unknown"));
 }

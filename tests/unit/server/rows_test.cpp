@@ -13,6 +13,7 @@
 #include "support/alone.h"
 #include "support/fake_channel.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::rows_test {
 namespace {
@@ -39,15 +40,15 @@ pmix_value_t words(const char* text) {
 TEST_F(Alone, PutAndStore_ReservedKeys_AreAcceptedAndFound) {
     pmix_value_t mine = words("mine");
     for (const char* key : {PMIX_HOSTNAME, "pmix.of.my.own"}) {
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, key, &mine)) << key;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Store_internal(&self, key, &mine)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, key, &mine)) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Store_internal(&self, key, &mine)) << key;
     }
     EXPECT_EQ("mine", text_of(&self, "pmix.of.my.own"));
     const pmix_proc_t peer = proc(self.nspace, 7);
     pmix_value_t theirs = words("theirs");
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Store_internal(&peer, PMIX_CPUSET, &theirs));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Store_internal(&peer, PMIX_CPUSET, &theirs));
     EXPECT_EQ("theirs", text_of(&peer, PMIX_CPUSET));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
 }
 
 // What is stored internally is in no commit. rows: K7
@@ -58,17 +59,17 @@ TEST(RowsTest, StoreInternal_ThenCommit_NothingOfItIsSent) {
     auto made = std::make_unique<FakeChannel>(*loop, session);
     FakeChannel* channel = made.get();
     session.set_channel(std::move(made));
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     pmix_value_t value = words("for me alone");
     const pmix_proc_t self = ProcId("job", 1).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, client::store_internal(session, &self, "mine", &value));
-    ASSERT_EQ(PMIX_SUCCESS, client::commit(session));
+    ASSERT_STATUS(PMIX_SUCCESS, client::store_internal(session, &self, "mine", &value));
+    ASSERT_STATUS(PMIX_SUCCESS, client::commit(session));
     ASSERT_EQ(1u, channel->sent().size());
     EXPECT_TRUE(FakeChannel::decoded<common::CommitRequest>(channel->sent()[0]).entries.empty())
         << "that there was a commit, and nothing to commit";
     value = words("for all");
-    ASSERT_EQ(PMIX_SUCCESS, client::put(session, PMIX_GLOBAL, "ours", &value));
-    ASSERT_EQ(PMIX_SUCCESS, client::commit(session));
+    ASSERT_STATUS(PMIX_SUCCESS, client::put(session, PMIX_GLOBAL, "ours", &value));
+    ASSERT_STATUS(PMIX_SUCCESS, client::commit(session));
     const auto sent = channel->sent();
     ASSERT_EQ(2u, sent.size());
     const std::string bytes(sent.back().payload.begin(), sent.back().payload.end());
@@ -87,7 +88,7 @@ TEST(RowsTest, Lookup_AnsweredAfterItsTimeout_LeavesTheCallersMemoryAlone) {
     auto made = std::make_unique<FakeChannel>(*loop, session);
     FakeChannel* channel = made.get();
     session.set_channel(std::move(made));
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     InfoList infos;
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     pmix_pdata_t wanted{};
@@ -101,7 +102,7 @@ TEST(RowsTest, Lookup_AnsweredAfterItsTimeout_LeavesTheCallersMemoryAlone) {
     item.key = "late";
     common::ByteWriter w;
     pmix_value_t value = words("too late");
-    ASSERT_EQ(PMIX_SUCCESS, common::encode_value(w, value));
+    ASSERT_STATUS(PMIX_SUCCESS, common::encode_value(w, value));
     item.value = w.take();
     reply.items.push_back(std::move(item));
     ASSERT_EQ(1u, channel->sent().size());
@@ -124,9 +125,9 @@ TEST(RowsTest, Fence_WithANamespaceOfOtherNodesAlone_IsCompleteWithTheLocalMembe
     by_name.append_number<uint32_t>(PMIX_JOB_SIZE, 2, PMIX_UINT32);
     by_name.append_string(PMIX_NODE_MAP, "n1");
     by_name.append_string(PMIX_PROC_MAP, "0,1");
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("far", 0, by_name));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("far", 0, by_name));
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const std::vector<ProcId> both = {{"far", PMIX_RANK_WILDCARD}, {"job", PMIX_RANK_WILDCARD}};
     common::FenceRequest request;
     request.procs = both;
@@ -135,16 +136,16 @@ TEST(RowsTest, Fence_WithANamespaceOfOtherNodesAlone_IsCompleteWithTheLocalMembe
     EXPECT_EQ(both, host.last("fence")->procs);
     auto reply = a.wait(id);
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     // More is said of it later.
     InfoList more;
     more.append_string("later", "v");
-    EXPECT_EQ(PMIX_SUCCESS, server.add_job("far", 0, more));
+    EXPECT_STATUS(PMIX_SUCCESS, server.add_job("far", 0, more));
     common::FenceRequest again;
     again.procs = both;
     auto second = a.wait(a.start<common::Command::fence>(again));
     ASSERT_TRUE(second);
-    EXPECT_EQ(PMIX_SUCCESS, second->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, second->header.status);
     EXPECT_EQ(2u, host.count("fence"));
 }
 

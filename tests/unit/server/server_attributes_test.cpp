@@ -20,6 +20,7 @@
 #include "support/listening.h"
 #include "support/own_module.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "support/temporary_folder.h"
 
 using namespace pmix::test;
@@ -248,7 +249,7 @@ struct Told {
     event_base* base = nullptr;
     static void done(pmix_status_t status, void* cbdata) {
         auto* t = static_cast<Told*>(cbdata);
-        EXPECT_EQ(PMIX_SUCCESS, status);
+        EXPECT_STATUS(PMIX_SUCCESS, status);
         ++t->calls;
         t->thread = std::this_thread::get_id();
         if (t->base != nullptr) event_base_loopbreak(t->base);
@@ -273,7 +274,7 @@ TEST(ServerAttributes, TheHostsEventBaseIsTheLoop) {
         ServerHere server(nullptr, std::move(infos));
         Told told;
         told.base = base;
-        ASSERT_EQ(PMIX_SUCCESS, register_job_nb(told));
+        ASSERT_STATUS(PMIX_SUCCESS, register_job_nb(told));
         EXPECT_EQ(0, told.calls);
         event_base_dispatch(base);
         EXPECT_EQ(1, told.calls);
@@ -287,7 +288,7 @@ TEST(ServerAttributes, TheHostsEventBaseIsTheLoop) {
 TEST(ServerAttributes, NothingHappensButInPMIxProgress) {
     ServerHere server(nullptr, with(PMIX_EXTERNAL_PROGRESS));
     Told told;
-    ASSERT_EQ(PMIX_SUCCESS, register_job_nb(told));
+    ASSERT_STATUS(PMIX_SUCCESS, register_job_nb(told));
     EXPECT_EQ(0, told.calls);
     for (int i = 0; i < 1000 && told.calls == 0; ++i) PMIx_Progress();
     EXPECT_EQ(1, told.calls);
@@ -316,10 +317,10 @@ TEST(ServerAttributes, TheModulesSizeSaysWhichEntriesItHas) {
         if (size != 0) infos.append_number<size_t>(PMIX_SERVER_MODULE_SIZE, size, PMIX_SIZE);
         g_controls = 0;
         // Not the macro of the same name, which says the size by itself.
-        ASSERT_EQ(PMIX_SUCCESS, (PMIx_server_init)(&module, infos.c_array(), infos.size()));
+        ASSERT_STATUS(PMIX_SUCCESS, (PMIx_server_init)(&module, infos.c_array(), infos.size()));
         ask_own_module();
         const pmix_status_t rc = PMIx_Session_control(1, nothing.c_array(), 0, nullptr, nullptr);
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         EXPECT_EQ(size == sizeof module ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_NOT_SUPPORTED, rc) << size;
         EXPECT_EQ(size == sizeof module ? 1 : 0, g_controls) << size;
     }

@@ -17,6 +17,7 @@
 
 #include "support/own_module.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "transport/rendezvous/rendezvous.h"
 #include "transport/unix_socket.h"
 
@@ -130,10 +131,10 @@ TEST(ServerCallsTest, InitIsCounted) {
     EXPECT_EQ(0, PMIx_Initialized());
     {
         ServerHere server;
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, nullptr, 0));
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, nullptr, 0));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
         EXPECT_NE(0, PMIx_Initialized()) << "one init is still open";
-        EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "k", Text("v").get()));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "k", Text("v").get()));
     }
     EXPECT_EQ(0, PMIx_Initialized());
     EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
@@ -150,11 +151,11 @@ TEST(ServerCallsTest, InitTakesNameAndFolders) {
     ServerHere server(nullptr, std::move(infos));
     register_job("job");
     ChildEnvironment child(ProcId("job", 0).to_c());
-    ASSERT_EQ(PMIX_SUCCESS, child.status);
+    ASSERT_STATUS(PMIX_SUCCESS, child.status);
     EXPECT_EQ("/tmp/of-server", child.get("PMIX_SERVER_TMPDIR"));
     EXPECT_EQ("/tmp/of-system", child.get("PMIX_SYSTEM_TMPDIR"));
     // What it puts is found under the name and rank that init was given.
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "k", Text("v").get()));
     EXPECT_EQ("v", text_of(ServerHere::self(), "k"));
 }
 
@@ -201,8 +202,8 @@ TEST(ServerCallsTest, InitRefusesARequiredDirectiveThatItDoesNotFollow) {
         infos.append_flag(key, true);
         {
             ServerHere optional(nullptr, ServerHere::named());
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
-            EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+            EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
             PMIx_Info_required(infos.find(key));
             EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
         }
@@ -219,17 +220,17 @@ TEST(ServerCallsTest, InitTakesWhatItFollowsAsRequired) {
     InfoList infos = all_directives();
     for (size_t i = 0; i < infos.size(); ++i) PMIx_Info_required(&infos.c_array()[i]);
     ServerHere server(nullptr, std::move(infos));
-    EXPECT_EQ(PMIX_SUCCESS, server.status);
+    EXPECT_STATUS(PMIX_SUCCESS, server.status);
 }
 
 // rows: G15
 TEST(ServerCallsTest, AServerPutsAndGets) {
     ServerHere server;
     pmix_proc_t self = ServerHere::self(), other = ProcId("other", 5).to_c();
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Commit());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_EQ("put", text_of(self, "mine"));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Store_internal(&other, "theirs", Text("stored").get()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Store_internal(&other, "theirs", Text("stored").get()));
     EXPECT_EQ("stored", text_of(other, "theirs"));
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(self, "theirs"));
 }
@@ -260,7 +261,7 @@ TEST(ServerCallsTest, Publish_OfALauncherThatIsItsOwnServer_GoesToItsModule) {
     ask_own_module();
     InfoList infos;
     infos.append_string("offer", "here");
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Publish(infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Publish(infos.c_array(), infos.size()));
     EXPECT_EQ(ProcId("here", 3), asked.get_future().get());
     EXPECT_EQ("offer", Publisher::key);
 }
@@ -287,11 +288,11 @@ TEST(ServerCallsTest, AServerGetsTheEventsThatItNotifies) {
     pmix_status_t reference = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Heard::handler, nullptr, nullptr);
     ASSERT_GE(reference, 0);
     pmix_proc_t self = ServerHere::self();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_Notify_event(code, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(code, &self, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     auto heard = source.get_future();
     ASSERT_EQ(std::future_status::ready, heard.wait_for(std::chrono::seconds(60)));
     EXPECT_EQ(ProcId("here", 3), heard.get());
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Deregister_event_handler(static_cast<size_t>(reference), nullptr, nullptr));
 }
 
 namespace {

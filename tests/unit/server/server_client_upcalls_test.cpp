@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Upcalls about processes: connected, finalized, abort, and a host that is silent or refuses.
+#include "support/status.h"
 #include "unit/server/server_upcalls_setting.h"
 
 namespace server_client_upcalls_test {
@@ -25,7 +26,7 @@ TEST(ServerUpcallsTest, ConnectedIsWaitedForAndCarriesTheObject) {
     EXPECT_EQ(TestServer::object_of(1), seen->object);
     EXPECT_EQ(::geteuid(), number_of(seen->infos, PMIX_USERID));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, id));
     EXPECT_EQ(0u, s.host.count("client_connected"));
 }
 
@@ -64,7 +65,7 @@ TEST(ServerUpcallsTest, TheOlderEntryGetsNoCallbackAndIsNotWaitedFor) {
     TestServer server(&module);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     EXPECT_TRUE(host.last("client_connected")->null_callback);
     EXPECT_EQ(TestServer::object_of(0), host.last("client_connected")->object);
 }
@@ -99,15 +100,15 @@ TEST(ServerUpcallsTest, ClientFinalized_OnlyAfterFinalize_IsCalled) {
     UpcallsSetting s;
     s.host.styles["client_finalized"] = Style::later;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     uint32_t id = a.start<Command::finalize>(common::FinalizeRequest{});
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
     s.server.settle();
     EXPECT_FALSE(a.take(id));
     EXPECT_EQ(TestServer::object_of(0), s.host.last("client_finalized")->object);
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, id));
     b.kill();
     s.server.turn_until([&] { return s.server.parts().peers.size() == 1; });
     EXPECT_EQ(1u, s.host.count("client_finalized"));
@@ -117,13 +118,13 @@ TEST(ServerUpcallsTest, ClientFinalized_OnlyAfterFinalize_IsCalled) {
 TEST(ServerUpcallsTest, ACloneSharesTheRankAndLeavesWithoutAWord) {
     UpcallsSetting s(1, 1);
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     EXPECT_EQ(1u, s.host.count("client_connected2"));
     clone.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({}))) << "the rank is still there";
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({}))) << "the rank is still there";
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
     EXPECT_EQ(1u, s.host.count("client_finalized"));
 }
 
@@ -131,11 +132,11 @@ TEST(ServerUpcallsTest, ACloneSharesTheRankAndLeavesWithoutAWord) {
 TEST(ServerUpcallsTest, AbortPassesWhatWasGiven) {
     UpcallsSetting s;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::AbortRequest request;
     request.status = 42;
     request.message = "enough";
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::abort>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::abort>(request));
     const Seen* seen = s.host.last("abort");
     EXPECT_EQ(42, seen->status);
     EXPECT_EQ("enough", seen->message);
@@ -143,7 +144,7 @@ TEST(ServerUpcallsTest, AbortPassesWhatWasGiven) {
     EXPECT_EQ(ProcId("job", 0), seen->proc);
     EXPECT_EQ(TestServer::object_of(0), seen->object);
     request.procs = {{"job", 1}};
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::abort>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::abort>(request));
     EXPECT_EQ((std::vector<ProcId>{{"job", 1}}), s.host.last("abort")->procs);
 }
 

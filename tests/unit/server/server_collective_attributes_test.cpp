@@ -5,6 +5,7 @@
 #include "common/protocol/group_calls.h"
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_collective_attributes_test {
 
@@ -29,14 +30,14 @@ struct Setting {
         if (placed) {
             server.job("job", nodes, ppn);
         } else {
-            EXPECT_EQ(PMIX_SUCCESS, server.add_job("job", static_cast<int>(ppn), {}));
+            EXPECT_STATUS(PMIX_SUCCESS, server.add_job("job", static_cast<int>(ppn), {}));
             for (unsigned r = 0; r < ppn; ++r) server.add_client("job", r);
         }
         for (unsigned r = 0; r < ppn; ++r) clients.push_back(join(r));
     }
     std::unique_ptr<FakeClient> join(unsigned rank) {
         auto client = std::make_unique<FakeClient>(server, ProcId("job", rank));
-        EXPECT_EQ(PMIX_SUCCESS, client->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, client->hello());
         return client;
     }
     FakeClient& operator[](size_t i) { return *clients[i]; }
@@ -70,8 +71,8 @@ const Collective kCollectives[] = {{"fence", start<Command::fence, common::Fence
 std::pair<uint32_t, uint32_t> start_without_a_clone(Setting& s, const Collective& c) {
     if (c.start == kCollectives[2].start) {
         const uint32_t a = kCollectives[1].start(s[0], {}), b = kCollectives[1].start(s[1], {});
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
     }
     const uint32_t a = c.start(s[0], flag(PMIX_ALL_CLONES_PARTICIPATE));
     const uint32_t b = c.start(s[1], flag(PMIX_ALL_CLONES_PARTICIPATE));
@@ -100,7 +101,7 @@ ProcList members_of(FakeClient& client, uint32_t id) {
 void form(Setting& s) {
     std::vector<uint32_t> ids;
     for (auto& client : s.clients) ids.push_back(group(*client, GroupCall::construct, {kAll}));
-    for (size_t i = 0; i < ids.size(); ++i) ASSERT_EQ(PMIX_SUCCESS, status_of(s[i], ids[i]));
+    for (size_t i = 0; i < ids.size(); ++i) ASSERT_STATUS(PMIX_SUCCESS, status_of(s[i], ids[i]));
 }
 
 }  // namespace
@@ -116,9 +117,9 @@ TEST(CollectiveAttributes, EveryCloneOfARankIsWaitedFor) {
         auto clone = s.join(0);
         const auto [a, b] = start_without_a_clone(s, c);
         const uint32_t third = c.start(*clone, flag(PMIX_ALL_CLONES_PARTICIPATE));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(*clone, third));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(*clone, third));
     }
 }
 
@@ -130,12 +131,12 @@ TEST(CollectiveAttributes, Disconnect_OfASetThatIsNotConnected_IsRefused) {
         TestServer server(with_host ? &module : nullptr);
         server.job("job", 1, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         const auto& connect = kCollectives[1];
         const auto& disconnect = kCollectives[2];
         EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, connect.start(a, {}))) << with_host;
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, disconnect.start(a, {}))) << with_host;
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, connect.start(a, {}))) << with_host;
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, disconnect.start(a, {}))) << with_host;
         EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
     }
 }
@@ -148,8 +149,8 @@ TEST(CollectiveAttributes, CloneThatEnds_BeforeItJoins_IsWaitedForNoLonger) {
         auto clone = s.join(0);
         const auto [a, b] = start_without_a_clone(s, c);
         clone->kill();
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
     }
 }
 
@@ -165,9 +166,9 @@ TEST(CollectiveAttributes, CloneThatEnds_AfterItJoined_DoesNotStandForAnother) {
     s.server.settle();
     EXPECT_FALSE(s[1].take(b)) << "two processes are left under rank 0, and one of them has not joined";
     const uint32_t c = fence(*late);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(*late, c));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(*late, c));
 }
 
 // rows: C1 C4 G11
@@ -226,8 +227,8 @@ TEST(CollectiveAttributes, ADestructThatForgivesGoesOnWithoutWhoDied) {
         }
         EXPECT_FALSE(s[0].take(a)) << "rank 1 runs";
         const uint32_t b = group(s[1], GroupCall::destruct);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
     }
 }
 
@@ -254,8 +255,8 @@ TEST(CollectiveAttributes, WhoSaysThatAllAreHereNeedsNoHost) {
         const auto infos = [&] { return local ? flag(PMIX_GROUP_LOCAL_ONLY) : InfoList(); };
         const uint32_t a = group(s[0], GroupCall::construct, {kAll}, infos());
         const uint32_t b = group(s[1], GroupCall::construct, {kAll}, infos());
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
         EXPECT_EQ(local ? 0u : 1u, s.host.count("group")) << "nobody knows where the rest of the job is";
     }
 }
@@ -274,7 +275,7 @@ TEST(CollectiveAttributes, WhatTheMembersHavePutTravelsWithTheGroup) {
         server.job("job", 2, 1, false);
         server.add_client("job", 1);
         FakeClient other(server, ProcId("job", 1));
-        ASSERT_EQ(PMIX_SUCCESS, other.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, other.hello());
         other.put("endpoint", "of rank 1");
         group(other, GroupCall::construct, {kAll});
         ASSERT_TRUE(server.turn_until([&] { return host.count("group") == 1; }));
@@ -288,7 +289,7 @@ TEST(CollectiveAttributes, WhatTheMembersHavePutTravelsWithTheGroup) {
         pmix_byte_object_t object{reinterpret_cast<char*>(theirs.data()), theirs.size()};
         out.append(PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
     };
-    ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], group(s[0], GroupCall::construct, {kAll})));
+    ASSERT_STATUS(PMIX_SUCCESS, status_of(s[0], group(s[0], GroupCall::construct, {kAll})));
     EXPECT_EQ("of rank 1", s[0].read_text(1, "endpoint"));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
 }
@@ -299,8 +300,8 @@ TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
     for (int i = 0; i < 3; ++i) {
         form(s);
         const uint32_t a = group(s[0], GroupCall::destruct), b = group(s[1], GroupCall::destruct);
-        ASSERT_EQ(PMIX_SUCCESS, status_of(s[0], a));
-        ASSERT_EQ(PMIX_SUCCESS, status_of(s[1], b));
+        ASSERT_STATUS(PMIX_SUCCESS, status_of(s[0], a));
+        ASSERT_STATUS(PMIX_SUCCESS, status_of(s[1], b));
     }
     EXPECT_TRUE(s.server.parts().registry.groups().empty());
     EXPECT_EQ(0u, s.server.parts().groups.open());

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_commit_test {
 
@@ -47,8 +48,8 @@ struct Setting {
     explicit Setting(unsigned nodes)
         : module(host.module()), server(&module), a(server, {"job", 0}), b(server, {"job", 1}) {
         server.job("job", nodes, 2);
-        EXPECT_EQ(PMIX_SUCCESS, a.hello());
-        EXPECT_EQ(PMIX_SUCCESS, b.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, a.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, b.hello());
     }
     // A commit of b's that is refused; a has nothing to do with it.
     void refuse(uint64_t generation, const std::string& key) {
@@ -75,19 +76,19 @@ TEST(ServerCommitTest, Commit_ThatDeletesAKey_HidesItFromPeersAndFromTheNextDire
     s.b.put("k", "value");
     s.b.put("stays", "value");
     s.server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "k")));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "k")));
     common::CommitRequest request;
     request.generation = 3;
     request.entries.push_back({PMIX_DEL_GLOBAL, "k", {}});
-    EXPECT_EQ(PMIX_SUCCESS, s.b.ask<Command::commit>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, s.b.ask<Command::commit>(request));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "as one never put";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "stays")));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "stays")));
     // One that waits for it gets the next value.
     const uint32_t waiting = s.a.start_get({"job", 1}, "k", 600);
     s.server.settle();
     EXPECT_FALSE(s.a.take(waiting));
     s.b.put("k", "value");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, waiting));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, waiting));
 }
 
 // rows: K38
@@ -126,7 +127,7 @@ TEST(ServerCommitTest, Get_OfRankWhoseCommitWasRefused_AnswersItsStatus) {
     // What fits is taken over, and is found; what is missing is still missing.
     commit(s.b, 2, "small", 10);
     s.server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "small")));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "small")));
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "big")));
 }
 
@@ -141,7 +142,7 @@ TEST(ServerCommitTest, Fence_WithMemberWhoseCommitWasRefused_EndsWithItsStatusFo
         EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.b, fb));
     }
     const uint32_t alone = s.a.start_fence({{"job", 0}});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, alone)) << "of others";
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, alone)) << "of others";
 }
 
 // rows: F4 U5
@@ -169,10 +170,11 @@ TEST(ServerCommitTest, Commit_ThatSendsAllAgain_EndsTheRefusal) {
         << "the second is still missing";
     commit(s.b, 4, "bigger", kTooMuch, 2);
     s.server.settle();
-    for (const char* key : {"big", "bigger"}) EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, key)));
+    for (const char* key : {"big", "bigger"})
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, key)));
     const uint32_t fa = s.a.start_fence({kJob}), fb = s.b.start_fence({kJob});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, fb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.b, fb));
 }
 
 // rows: K8 U6
@@ -200,15 +202,15 @@ TEST(ServerCommitTest, DirectModexRequest_ForRankWhoseCommitWasRefused_AnswersIt
 TEST(ServerCommitTest, RefusedCommit_OfCloneThatEnds_CountsNoMore) {
     Setting s(1);
     FakeClient clone(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     s.refuse(1, "big");
     s.b.kill();
     const server::Nspace* job = s.server.parts().registry.find("job");
     EXPECT_TRUE(s.server.turn_until([&] { return job->clients.at(1).connections == 1; }));
     EXPECT_TRUE(job->refused_commits.empty());
     const uint32_t fa = s.a.start_fence({kJob}), fb = clone.start_fence({kJob});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(clone, fb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(clone, fb));
 }
 
 }  // namespace server_commit_test

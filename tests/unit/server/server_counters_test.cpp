@@ -6,6 +6,7 @@
 
 #include "common/values/array_value.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::server_counters_test {
 namespace {
@@ -53,9 +54,9 @@ class ServerCountersTest : public ::testing::Test {
         server = std::make_unique<TestServer>(&module, options);
         server->job("job", 1, 2);
         a = std::make_unique<FakeClient>(*server, ProcId("job", 0));
-        ASSERT_EQ(PMIX_SUCCESS, a->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a->hello());
         b = std::make_unique<FakeClient>(*server, ProcId("job", 1));
-        ASSERT_EQ(PMIX_SUCCESS, b->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b->hello());
         before = numbers_of(*a);
     }
     void TearDown() override {
@@ -143,7 +144,7 @@ TEST_F(ServerCountersTest, Request_ThatIsNotCarriedOut_IsCountedAsRefused) {
     EXPECT_EQ((Numbers{{"wireup.cnt.req/unknown", 2}, {"wireup.cnt.refused/request", 2}}), changes());
     {
         FakeClient observer(*server, ProcId());
-        ASSERT_EQ(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
+        ASSERT_STATUS(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
         EXPECT_EQ((Numbers{{"wireup.cnt.peers/observer", 1}}), changes());
         common::LookupRequest lookup;
         lookup.keys = {"k"};

@@ -8,6 +8,7 @@
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"
 #include "support/fake_host.h"
+#include "support/status.h"
 
 namespace pmix::test {
 namespace {
@@ -64,14 +65,14 @@ TEST_F(ServerEarlyModexTest, Request_BeforeTheRegistration_HasWhatTheProcessComm
     EXPECT_EQ(0, of_rank.calls + of_job.calls + of_nobody.calls) << "another job";
     server_.job("job", 1, 1);
     ASSERT_TRUE(server_.turn_until([&] { return of_job.calls == 1 && of_nobody.calls == 1; }));
-    EXPECT_EQ(PMIX_SUCCESS, of_job.status);
+    EXPECT_STATUS(PMIX_SUCCESS, of_job.status);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, of_nobody.status) << "the job has no such rank";
     EXPECT_EQ(0, of_rank.calls) << "it has committed nothing";
     FakeClient a(server_, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     a.put("k", "value");
     ASSERT_TRUE(server_.turn_until([&] { return of_rank.calls == 1; }));
-    EXPECT_EQ(PMIX_SUCCESS, of_rank.status);
+    EXPECT_STATUS(PMIX_SUCCESS, of_rank.status);
     EXPECT_NE(std::string::npos, std::string(of_rank.bytes.begin(), of_rank.bytes.end()).find("value"));
     EXPECT_EQ(0u, gets().waiting());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Registrations of events at a server: what the host is asked for, codes, and replay.
 #include "common/protocol/event_infos.h"
+#include "support/status.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_event_registration_test {
@@ -12,8 +13,8 @@ using namespace pmix::test;
 // proves: PMIx_Notify_event PMIX_EVENT_NON_DEFAULT server
 TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-101, -102}, 1));
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {}, 2));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {-101, -102}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.o, {}, 2));
     s.notify(s.a, {"job", 0}, -103, PMIX_RANGE_GLOBAL);
     EXPECT_EQ(0u, s.count(s.b, -103));
     EXPECT_EQ(1u, s.count(s.o, -103));
@@ -24,7 +25,7 @@ TEST(ServerEventsTest, CodesDefaultsAndDeregistration) {
     EXPECT_EQ(0u, s.count(s.o, -102));
     common::DeregisterEventsRequest off;
     off.reference = 1;
-    EXPECT_EQ(PMIX_SUCCESS, s.b.ask<Command::deregister_events>(off));
+    EXPECT_STATUS(PMIX_SUCCESS, s.b.ask<Command::deregister_events>(off));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.b.ask<Command::deregister_events>(off));
     s.notify(s.a, {"job", 0}, -102, PMIX_RANGE_GLOBAL);
     EXPECT_EQ(0u, s.count(s.b, -102));
@@ -40,7 +41,7 @@ TEST(ServerEventsTest, EarlierEvents_AreReplayedForTheNewHandlerInOrder) {
     InfoList passing;
     passing.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
     s.notify(s.a, {"job", 0}, -115, PMIX_RANGE_GLOBAL, std::move(passing));
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {}, 7));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {}, 7));
     s.server.settle();
     std::vector<int> codes;
     uint64_t last = 0;
@@ -65,7 +66,7 @@ TEST(ServerEventsTest, AHandlerThatHasHadEvents_IsSentTheLaterOnes) {
     EventsSetting s;
     const uint64_t start = common::event_clock();
     for (int i = 0; i < 3; ++i) s.notify(s.a, {"job", 0}, -110 - i, PMIX_RANGE_GLOBAL);
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {}, 7));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {}, 7));
     s.server.settle();
     std::vector<uint64_t> numbers;
     while (auto event = s.b.take_event()) {
@@ -77,7 +78,7 @@ TEST(ServerEventsTest, AHandlerThatHasHadEvents_IsSentTheLaterOnes) {
     common::RegisterEventsRequest request;
     request.reference = 7;
     request.after = numbers[1];
-    ASSERT_EQ(PMIX_SUCCESS, s.o.ask<Command::register_events>(request));
+    ASSERT_STATUS(PMIX_SUCCESS, s.o.ask<Command::register_events>(request));
     s.server.settle();
     const auto event = s.o.take_event();
     ASSERT_TRUE(event);
@@ -89,15 +90,15 @@ TEST(ServerEventsTest, AHandlerThatHasHadEvents_IsSentTheLaterOnes) {
 // rows: E15 U9
 TEST(ServerEventsTest, TheHostIsAskedOncePerCodeOfItsOwn) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.a, {-5, -235, -4000}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.a, {-5, -235, -4000}, 1));
     ASSERT_EQ(1u, s.host.count("register_events"));
     EXPECT_EQ((std::vector<pmix_status_t>{-4000, -235}), s.host.last("register_events")->codes);
     EXPECT_EQ(::geteuid(), number_of(s.host.last("register_events")->infos, PMIX_USERID));
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-4000}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {-4000}, 1));
     EXPECT_EQ(1u, s.host.count("register_events"));
     common::DeregisterEventsRequest off;
     off.reference = 1;
-    ASSERT_EQ(PMIX_SUCCESS, s.a.ask<Command::deregister_events>(off));
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.ask<Command::deregister_events>(off));
     s.server.settle();
     ASSERT_EQ(1u, s.host.count("deregister_events"));
     EXPECT_EQ((std::vector<pmix_status_t>{-235}), s.host.last("deregister_events")->codes) << "-4000 is still wanted";
@@ -126,7 +127,7 @@ TEST(ServerEventsTest, Register_WhileTheHostIsAskedForTheCode_WaitsWithTheFirst)
     s.host.answer_waiting();
     auto answer = s.b.wait(second);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(PMIX_SUCCESS, answer->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, answer->header.status);
     EXPECT_EQ(1u, s.count(s.b, -4000)) << "what was raised before the answer is replayed";
     EXPECT_EQ(0u, s.host.count("deregister_events"));
     s.b.kill();
@@ -163,7 +164,7 @@ TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_GivesTheCodeBackWhenItAnsw
     EXPECT_EQ((std::vector<pmix_status_t>{-4001}), s.host.last("deregister_events")->codes);
     // It is as if nobody had ever asked.
     s.host.styles["register_events"] = Style::before_return;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {-4001}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.o, {-4001}, 0));
     EXPECT_EQ(3u, s.host.count("register_events"));
 }
 
@@ -179,9 +180,9 @@ TEST(ServerEventsTest, TheHostIsAskedByLevel) {
         request.infos = std::move(infos);
         return c.ask<Command::register_events>(request);
     };
-    ASSERT_EQ(PMIX_SUCCESS, listen(s.a, {PMIX_EVENT_NODE_DOWN}, PMIX_EVENT_JOB_LEVEL, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, listen(s.a, {PMIX_EVENT_NODE_DOWN}, PMIX_EVENT_JOB_LEVEL, 1));
     EXPECT_EQ(0u, s.host.count("register_events")) << "events about jobs come without being asked for";
-    ASSERT_EQ(PMIX_SUCCESS, listen(s.b, {}, PMIX_EVENT_ENVIRO_LEVEL, 2));
+    ASSERT_STATUS(PMIX_SUCCESS, listen(s.b, {}, PMIX_EVENT_ENVIRO_LEVEL, 2));
     ASSERT_EQ(1u, s.host.count("register_events"));
     EXPECT_EQ(101u, s.host.last("register_events")->codes.size());
     // What each hears of: jobs, or the environment.
@@ -219,8 +220,8 @@ TEST(ServerEventsTest, EventsForProcessesThatHaveNotConnectedOutliveTheRing) {
     auto& events = s.server.server->parts().events;
     EXPECT_EQ(4u, events.cached());
     FakeClient late(s.server, {"late", 0});
-    ASSERT_EQ(PMIX_SUCCESS, late.hello());
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(late, {}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, late.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(late, {}, 0));
     s.server.settle();
     std::vector<int> codes;
     while (auto event = late.take_event()) codes.push_back(event->status);

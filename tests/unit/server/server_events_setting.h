@@ -8,6 +8,7 @@
 #include <set>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -22,9 +23,9 @@ struct EventsSetting {
           o(server, {"other", 0}) {
         server.job("job", 1, 2);
         server.job("other", 1, 1);
-        EXPECT_EQ(PMIX_SUCCESS, a.hello());
-        EXPECT_EQ(PMIX_SUCCESS, b.hello());
-        EXPECT_EQ(PMIX_SUCCESS, o.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, a.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, b.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, o.hello());
     }
     pmix_status_t listen(FakeClient& client, std::vector<int32_t> codes, uint64_t reference) {
         common::RegisterEventsRequest request;

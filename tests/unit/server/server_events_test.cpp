@@ -4,6 +4,7 @@
 
 #include "common/base/opaque.h"
 #include "common/values/proc_array.h"
+#include "support/status.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_events_test {
@@ -15,33 +16,33 @@ using namespace pmix::test;
 // proves: PMIx_Notify_event PMIX_EVENT_CUSTOM_RANGE PMIX_EVENT_STAYS_LOCAL server
 TEST(ServerEventsTest, Ranges) {
     EventsSetting s;
-    for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
-    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_STATUS(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
     EXPECT_EQ(1u, s.count(s.a, -100)) << "the sender is in range";
     EXPECT_EQ(1u, s.count(s.b, -100));
     EXPECT_EQ(0u, s.count(s.o, -100));
     EXPECT_EQ(1u, s.host.count("notify_event"));
     EXPECT_EQ(PMIX_RANGE_NAMESPACE, s.host.last("notify_event")->range);
-    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_LOCAL));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_LOCAL));
     EXPECT_EQ(1u, s.count(s.o, -100));
     EXPECT_EQ(1u, s.host.count("notify_event")) << "the node is no matter of the host's";
     s.count(s.a, -100);
     s.count(s.b, -100);
-    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_RM));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_RM));
     for (FakeClient* c : {&s.a, &s.b, &s.o}) EXPECT_EQ(0u, s.count(*c, -100));
     EXPECT_EQ(2u, s.host.count("notify_event"));
     InfoList custom;
     pmix_proc_t target = ProcId("other", PMIX_RANK_WILDCARD).to_c();
     pmix_data_array_t array{PMIX_PROC, 1, &target};
     custom.append(PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
-    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_CUSTOM, std::move(custom)));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_CUSTOM, std::move(custom)));
     EXPECT_EQ(0u, s.count(s.b, -100));
     EXPECT_EQ(1u, s.count(s.o, -100));
     EXPECT_EQ(0u, s.count(s.a, -100)) << "not one of those in the list";
     InfoList here;
     here.append_flag(PMIX_EVENT_STAYS_LOCAL, true);
     const size_t up = s.host.count("notify_event");
-    ASSERT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_GLOBAL, std::move(here)));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_GLOBAL, std::move(here)));
     EXPECT_EQ(1u, s.count(s.o, -100));
     EXPECT_EQ(up, s.host.count("notify_event"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_INVALID));
@@ -56,24 +57,24 @@ TEST(ServerEventsTest, ASessionEndsWhereAnotherBegins) {
         server.job(nspace, 1, 1);
         InfoList infos;
         infos.append_number(PMIX_SESSION_ID, id, PMIX_UINT32);
-        EXPECT_EQ(PMIX_SUCCESS, server.add_job(nspace, 1, infos));
+        EXPECT_STATUS(PMIX_SUCCESS, server.add_job(nspace, 1, infos));
     };
     in_session("one", 1);
     in_session("same", 1);
     in_session("two", 2);
     FakeClient one(server, {"one", 0}), same(server, {"same", 0}), two(server, {"two", 0});
     for (FakeClient* c : {&one, &same, &two}) {
-        ASSERT_EQ(PMIX_SUCCESS, c->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, c->hello());
         common::RegisterEventsRequest listen;
         listen.codes = {-100};
-        ASSERT_EQ(PMIX_SUCCESS, c->ask<Command::register_events>(listen));
+        ASSERT_STATUS(PMIX_SUCCESS, c->ask<Command::register_events>(listen));
     }
     common::NotifyEventRequest request;
     request.status = -100;
     request.source = {"one", 0};
     for (pmix_data_range_t range : {PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL}) {
         request.range = range;
-        ASSERT_EQ(PMIX_SUCCESS, one.ask<Command::notify_event>(request));
+        ASSERT_STATUS(PMIX_SUCCESS, one.ask<Command::notify_event>(request));
     }
     server.settle();
     const auto next_is = [](FakeClient& c, pmix_data_range_t range, int nearness) {
@@ -97,7 +98,7 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
     server.job("wide", 4, 1);  // one of its four processes is here
     server.job("here", 1, 2);  // all of it is
     FakeClient a(server, {"wide", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const auto notify = [&](FakeClient& client, const char* nspace, pmix_data_range_t range, InfoList infos = {}) {
         common::NotifyEventRequest request;
         request.status = -100;
@@ -119,20 +120,20 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2)));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("nobody", PMIX_RANK_WILDCARD)));
     // Ranges that end on this node.
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_LOCAL));
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_PROC_LOCAL));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_LOCAL));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_PROC_LOCAL));
     InfoList stays;
     stays.append_flag(PMIX_EVENT_STAYS_LOCAL, true);
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE, std::move(stays)));
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_CUSTOM, to("here", PMIX_RANK_WILDCARD)));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE, std::move(stays)));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_CUSTOM, to("here", PMIX_RANK_WILDCARD)));
     // The processes of the other job will have it as soon as they connect, and are told.
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_SESSION));
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_GLOBAL));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_SESSION));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_GLOBAL));
     // A handler of its own wants it.
     common::RegisterEventsRequest listen;
     listen.codes = {-100};
-    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(listen));
-    EXPECT_EQ(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE));
+    ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(listen));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2))) << "not for itself";
     // An invitation waits for the answer of each that it is for, so all must get it.
     const auto invitation = [](const common::ProcList& targets) {
@@ -148,12 +149,12 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
         request.infos = invitation(targets);
         return a.ask<Command::notify_event>(request);
     };
-    EXPECT_EQ(PMIX_SUCCESS, invite({{"here", 0}, {"here", 1}}));
+    EXPECT_STATUS(PMIX_SUCCESS, invite({{"here", 0}, {"here", 1}}));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, invite({{"here", 0}, {"wide", 2}}));
     // A job of this node alone.
     FakeClient b(server, {"here", 0});
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
-    EXPECT_EQ(PMIX_SUCCESS, notify(b, "here", PMIX_RANGE_NAMESPACE));
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, notify(b, "here", PMIX_RANGE_NAMESPACE));
 }
 
 // A host that fails to carry an invitation has not kept it from the processes of this node. rows: E18
@@ -164,7 +165,7 @@ TEST(ServerEventsTest, Notify_HostFailsToCarryAnInvitation_CountsForOtherNodes) 
     TestServer server(&module, {});
     server.job("wide", 2, 2);
     FakeClient a(server, {"wide", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const auto notify = [&](pmix_status_t code, common::ProcList targets) {
         common::NotifyEventRequest request;
         request.status = code;
@@ -175,7 +176,7 @@ TEST(ServerEventsTest, Notify_HostFailsToCarryAnInvitation_CountsForOtherNodes) 
         request.infos = std::move(custom);
         return a.ask<Command::notify_event>(request);
     };
-    EXPECT_EQ(PMIX_SUCCESS, notify(PMIX_GROUP_INVITED, {{"wide", 1}}));
+    EXPECT_STATUS(PMIX_SUCCESS, notify(PMIX_GROUP_INVITED, {{"wide", 1}}));
     EXPECT_EQ(PMIX_ERROR, notify(PMIX_GROUP_INVITED, {{"wide", 1}, {"wide", 2}}));
     EXPECT_EQ(PMIX_ERROR, notify(-100, {{"wide", 1}})) << "of others the host's answer counts";
 }
@@ -188,16 +189,16 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
     TestServer server(&module, {});
     server.job("wide", 2, 2);
     FakeClient a(server, {"wide", 0}), b(server, {"wide", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     common::RegisterEventsRequest listen;
     listen.codes = {-100};
-    ASSERT_EQ(PMIX_SUCCESS, b.ask<Command::register_events>(listen));
+    ASSERT_STATUS(PMIX_SUCCESS, b.ask<Command::register_events>(listen));
     common::NotifyEventRequest request;
     request.status = -100;
     request.source = {"wide", 0};
     request.range = PMIX_RANGE_NAMESPACE;
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::notify_event>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::notify_event>(request));
     server.settle();
     EXPECT_TRUE(b.take_event());
     // In strict mode the notifier is told that it goes no further, and the event is delivered all the same.
@@ -206,20 +207,20 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
     TestServer strict(&module, std::move(options));
     strict.job("wide", 2, 2);
     FakeClient c(strict, {"wide", 0}), d(strict, {"wide", 1});
-    ASSERT_EQ(PMIX_SUCCESS, c.hello());
-    ASSERT_EQ(PMIX_SUCCESS, d.hello());
-    ASSERT_EQ(PMIX_SUCCESS, d.ask<Command::register_events>(listen));
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, d.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, d.ask<Command::register_events>(listen));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, c.ask<Command::notify_event>(request));
     strict.settle();
     EXPECT_TRUE(d.take_event());
     request.range = PMIX_RANGE_LOCAL;
-    EXPECT_EQ(PMIX_SUCCESS, c.ask<Command::notify_event>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, c.ask<Command::notify_event>(request));
 }
 
 // rows: E14
 TEST(ServerEventsTest, WhatTheHostHandsDownIsNeverHandedUp) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {-120}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {-120}, 0));
     s.server.on_loop([&] {
         common::NotifyEventRequest request;
         request.status = -120;
@@ -246,8 +247,8 @@ TEST(ServerEventsTest, ALaterJobOfTheSameNameGetsNoEventOfTheFirst) {
     });
     s.server.job("other", 1, 1);
     FakeClient again(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, again.hello());
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(again, {}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, again.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(again, {}, 0));
     s.server.settle();
     auto event = again.take_event();
     ASSERT_TRUE(event);
@@ -263,7 +264,7 @@ TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
         s.host.styles["notify_event"] = style;
         EXPECT_EQ(PMIX_ERR_UNREACH, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL));
     }
-    EXPECT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL)) << "the host is not asked";
+    EXPECT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL)) << "the host is not asked";
 }
 
 // The server has no hwloc in use: it refuses the value, and does not take the request for a malformed one.
@@ -281,7 +282,7 @@ TEST(ServerEventsTest, ATopologyInARequestLeavesTheConnection) {
         int object = 0;
         pmix_topology_t topology = {source, &object};
         InfoList infos;
-        ASSERT_EQ(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
+        ASSERT_STATUS(PMIX_SUCCESS, infos.append("key", &topology, PMIX_TOPO));
         common::NotifyEventRequest request;
         request.status = -4000;
         request.source = {"job", 0};
@@ -297,13 +298,13 @@ TEST(ServerEventsTest, ATopologyInARequestLeavesTheConnection) {
     common::install_opaque_ops(before);
     ASSERT_TRUE(answer);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, answer->header.status);
-    EXPECT_EQ(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL));
+    EXPECT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL));
 }
 
 // For the host alone, and only if it asks for this very code. It names nobody who is to be told. rows: E21
 TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_FAILED_COMM}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_FAILED_COMM}, 0));
     std::vector<ProcId> sources;
     s.server.on_loop([&] {
         server::SelfPeer& self = s.server.server->self_peer();
@@ -335,8 +336,8 @@ TEST(ServerEventsTest, ABrokenProtocolIsToldToTheHost) {
 // rows: E17
 TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_LOST_CONNECTION}, 0));
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.b, {PMIX_ERR_LOST_CONNECTION}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.o, {}, 0));
     int own = 0;
     s.server.on_loop([&] {
         server::SelfPeer& self = s.server.server->self_peer();
@@ -370,7 +371,7 @@ TEST(ServerEventsTest, ClientLost_IsReportedToHandlersOfTheCode) {
 // proves: PMIx_Notify_event PMIX_EVENT_AFFECTED_PROC PMIX_EVENT_AFFECTED_PROCS server
 TEST(ServerEventsTest, ANamespacesEventsAreThoseAboutItsProcesses) {
     EventsSetting s;
-    for (FakeClient* c : {&s.a, &s.o}) ASSERT_EQ(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
+    for (FakeClient* c : {&s.a, &s.o}) ASSERT_STATUS(PMIX_SUCCESS, s.listen(*c, {-100}, 0));
     const auto raise = [&](InfoList infos, const ProcId& source = {"daemons", 1}) {
         s.server.on_loop([&] {
             s.server.parts().events.raise(-100, source, PMIX_RANGE_NAMESPACE, std::move(infos));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a fence ends before all have joined: deaths, returns, time limits, the end of its namespace or server.
+#include "support/status.h"
 #include "unit/server/server_fence_setting.h"
 
 namespace server_fence_ends_test {
@@ -14,7 +15,7 @@ TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
     TestServer server(&module);
     server.job("job", 1, 3);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1}), c(server, {"job", 2});
-    for (FakeClient* x : {&a, &b, &c}) ASSERT_EQ(PMIX_SUCCESS, x->hello());
+    for (FakeClient* x : {&a, &b, &c}) ASSERT_STATUS(PMIX_SUCCESS, x->hello());
     uint32_t fa = a.start_fence({kJob});
     server.settle();
     c.kill();
@@ -24,8 +25,8 @@ TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
     // a set without the dead one is whole
     uint32_t f2 = a.start_fence({{"job", 0}, {"job", 1}});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 1}, {"job", 0}})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, f2));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 1}, {"job", 0}})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, f2));
 }
 
 // rows: F7
@@ -37,8 +38,8 @@ TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
     TestServer server(&module);
     server.job("job", 2, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     uint32_t fa = a.start_fence({kJob});
     server.settle();
     EXPECT_EQ(0u, host.count("fence"));
@@ -60,7 +61,7 @@ TEST(ServerFenceTest, Fence_MemberIsRestartedAfterItHasJoined_WaitsForTheNewProc
         TestServer server(&module);
         server.job("job", 1, 3);
         FakeClient a(server, {"job", 0}), b(server, {"job", 1}), c(server, {"job", 2});
-        for (FakeClient* x : {&a, &b, &c}) ASSERT_EQ(PMIX_SUCCESS, x->hello());
+        for (FakeClient* x : {&a, &b, &c}) ASSERT_STATUS(PMIX_SUCCESS, x->hello());
         a.put("k", "old");
         a.start_fence({kJob});
         const uint32_t fc = c.start_fence({kJob});
@@ -75,15 +76,15 @@ TEST(ServerFenceTest, Fence_MemberIsRestartedAfterItHasJoined_WaitsForTheNewProc
             fb = b.start_fence({kJob});
             server.settle();
         }
-        ASSERT_EQ(PMIX_SUCCESS, again.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, again.hello());
         if (!registered_anew) fb = b.start_fence({kJob});
         server.settle();
         EXPECT_FALSE(b.take(fb)) << "the new process has not called";
         again.put("k", "new");
         const uint32_t fa = again.start_fence({kJob});
-        EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(c, fc));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(again, fa));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(b, fb));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(c, fc));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(again, fa));
         EXPECT_EQ("new", b.read_text(0, "k"));
         EXPECT_EQ(0u, server.parts().fence.open());
     }
@@ -96,8 +97,8 @@ TEST(ServerFenceTest, Fence_OnlyMemberThatHasJoinedIsRestarted_RoundBeginsAnew) 
     TestServer server(&module);
     server.job("job", 2, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     a.start_fence({kJob}, false, 600);
     server.settle();
     ASSERT_EQ(1u, server.parts().fence.open());
@@ -105,11 +106,11 @@ TEST(ServerFenceTest, Fence_OnlyMemberThatHasJoinedIsRestarted_RoundBeginsAnew) 
     server.settle();
     EXPECT_EQ(1u, server.parts().fence.open()) << "the others could do without it";
     FakeClient again(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, again.hello());
     EXPECT_EQ(0u, server.parts().fence.open());
     const uint32_t fa = again.start_fence({kJob});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(again, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(again, fa));
     EXPECT_EQ(1u, host.count("fence"));
 }
 
@@ -120,19 +121,19 @@ TEST(ServerFenceTest, Finalize_ThenHelloAgain_JoinsTheOpenFence) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     uint32_t fa = a.start_fence({kJob});
     server.settle();
     // Its process, which is this one, still runs.
-    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
     b.kill();
     server.settle();
     EXPECT_FALSE(a.take(fa));
     FakeClient again(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, again.hello());
-    EXPECT_EQ(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    ASSERT_STATUS(PMIX_SUCCESS, again.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
 }
 
 // A rank that has come back is a member like any other: it is waited for, and nothing is missing. rows: F7 I12
@@ -142,18 +143,18 @@ TEST(ServerFenceTest, Fence_MemberHasReturned_IsWaitedFor) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
-    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
     b.kill();
     ASSERT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 1; }));
     FakeClient again(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, again.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, again.hello());
     const uint32_t fence = a.start_fence({kJob});
     server.settle();
     ASSERT_FALSE(a.take(fence)) << "the member that has returned has not called yet";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fence));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(again, again.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fence));
 }
 
 // rows: F7
@@ -164,10 +165,10 @@ TEST(ServerFenceTest, Finalize_ForTheLastTime_EndsTheRank) {
         TestServer server(&module);
         server.job("job", 1, 2);
         FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         uint32_t fa = a.start_fence({kJob});
-        EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
+        EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::finalize>(common::FinalizeRequest{}));
         b.kill();
         server.settle();
         server.on_loop([&] {
@@ -215,13 +216,13 @@ TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that round";
     uint32_t fa = a.start_fence({kJob});
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
 }
 
 // rows: F8 G11
@@ -229,8 +230,8 @@ TEST(ServerFenceTest, Timeouts_OfSeveralMembers_ShortestCounts) {
     TestServer server(nullptr);
     server.job("job", 1, 3);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     for (const auto& [first, second] : {std::pair(600, 1), std::pair(1, 600)}) {
         const uint32_t fa = a.start_fence({kJob}, false, first);
         server.settle();
@@ -248,14 +249,14 @@ TEST(ServerFenceTest, AHostThatIsLateFindsNobody) {
     TestServer server(&module);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     uint32_t f = a.start_fence({kJob}, false, 1);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, f));
     host.answer_waiting();
     server.settle();
     EXPECT_FALSE(a.take(f));
     host.styles.clear();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
 }
 
 // rows: V8
@@ -264,7 +265,7 @@ TEST(ServerFenceTest, TheEndOfTheNamespaceEndsIt) {
     server.job("one", 1, 1);
     server.job("two", 1, 1);
     FakeClient a(server, {"one", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     uint32_t f = a.start_fence({{"one", 0}, {"two", 0}});
     server.settle();
     EXPECT_FALSE(a.take(f));
@@ -280,7 +281,7 @@ TEST(ServerFenceTest, StoppingAnswersWhoWaits) {
     TestServer server(nullptr);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     uint32_t f = a.start_fence({kJob});
     uint32_t g = a.start_get({"job", 1}, "k");
     server.settle();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fence through a whole server: what the host sees, what members get, what a death and a timeout do.
+#include "support/status.h"
 #include "unit/server/server_fence_setting.h"
 
 namespace server_fence_test {
@@ -14,15 +15,15 @@ TEST(ServerFenceTest, AllLocalNeverReachesTheHost) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     a.put("k", "from a");
     uint32_t fa = a.start_fence({kJob}, true);
     server.settle();
     EXPECT_FALSE(a.take(fa)) << "b is missing";
     uint32_t fb = b.start_fence({});  // no list: the caller's namespace
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, fb));
     EXPECT_EQ(0u, host.count("fence"));
     EXPECT_EQ("from a", b.read_text(0, "k"));
 }
@@ -56,9 +57,9 @@ TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
     server.job("job", 1, 1);
     server.job("wide", 2, 1);
     FakeClient a(server, {"job", 0}), w(server, {"wide", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, w.hello());
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, w.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(w, w.start_fence({})));
 }
 
@@ -70,8 +71,8 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
     TestServer server(&module);
     server.job("job", 2, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     a.put("g", "a global");
     a.put("l", "a local", PMIX_LOCAL);
     b.put("r", "b remote", PMIX_REMOTE);
@@ -82,15 +83,15 @@ TEST(ServerFenceTest, OneUpcallWithOneBlobAndTheAnswerIsReadable) {
         return all;
     };
     uint32_t fa = a.start_fence({kJob}, true), fb = b.start_fence({kJob}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, fb));
     ASSERT_EQ(1u, host.count("fence"));
     const Seen* seen = host.last("fence");
     EXPECT_EQ(std::vector<ProcId>{kJob}, seen->procs);
     EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA));
     EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_SORTED_PROC_ARRAY));
     ASSERT_NE(nullptr, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS));
-    EXPECT_EQ(PMIX_SUCCESS, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    EXPECT_STATUS(PMIX_SUCCESS, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
     ASSERT_FALSE(seen->null_blob);
     std::string sent(seen->blob.begin(), seen->blob.end());
     EXPECT_NE(std::string::npos, sent.find("a global"));
@@ -109,14 +110,14 @@ TEST(ServerFenceTest, Fence_WithACollectiveAlgorithm_ReachesTheHost) {
     TestServer server(&module);
     server.job("job", 4, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::InfoList infos;
     infos.append_string(PMIX_COLLECTIVE_ALGO, "ring,tree");
     infos.append_flag(PMIX_COLLECTIVE_ALGO_REQD, true);
     common::FenceRequest request;
     request.procs = {kJob};
     request.infos = std::move(infos);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
     const Seen* seen = host.last("fence");
     ASSERT_NE(nullptr, seen->infos.find(PMIX_COLLECTIVE_ALGO));
     EXPECT_STREQ("ring,tree", seen->infos.find(PMIX_COLLECTIVE_ALGO)->value.data.string);
@@ -132,15 +133,15 @@ TEST(ServerFenceTest, WhatOneMemberAsksToCollectCountsForAll) {
     TestServer server(&module);
     server.job("job", 4, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     const auto fence = [&](common::InfoList first, bool second_asks) {
         common::FenceRequest request;
         request.procs = {kJob};
         request.infos = std::move(first);
         uint32_t fa = a.start<common::Command::fence>(request), fb = b.start_fence({kJob}, second_asks);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(b, fb));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(b, fb));
         return common::InfoView(host.last("fence")->infos).flag(PMIX_COLLECT_DATA);
     };
     common::InfoList no, no_in_words;
@@ -159,31 +160,31 @@ TEST(ServerFenceTest, CollectionOfTheFirstMemberOnly_DataIsSent) {
     TestServer server(&module);
     server.job("job", 2, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     a.put("k", "value");
     const uint32_t fa = a.start_fence({kJob}, true);
     server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob}, false)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob}, false)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
     EXPECT_FALSE(sent_nothing(host));
 }
 
 // Where the host describes no placement, its number of local processes is what a fence waits for. rows: F1
 TEST(ServerFenceTest, Fence_FewerRegisteredThanAnnounced_WaitsForTheOthers) {
     TestServer server(nullptr);
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("job", 2, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, {}));
     server.add_client("job", 0);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const uint32_t fa = a.start_fence({kJob});
     server.settle();
     EXPECT_FALSE(a.take(fa)) << "two were announced";
     server.add_client("job", 1);
     FakeClient b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
 }
 
 // Data of a fence may name any namespace; only data of namespaces that this server has is kept.
@@ -193,7 +194,7 @@ TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
     TestServer server(&module);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     host.data = [](const Seen&) {
         std::vector<uint8_t> blob = blob_of(1, "k", "value");
         auto section = server::read_section(blob);
@@ -203,7 +204,7 @@ TEST(ServerFenceTest, Answer_NamesAnUnknownNamespace_NoneIsMade) {
         blob.insert(blob.end(), foreign.begin(), foreign.end());
         return blob;
     };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_EQ("value", a.read_text(1, "k"));
     EXPECT_EQ(nullptr, server.parts().registry.find("elsewhere"));
 }
@@ -215,8 +216,8 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     TestServer server(&module);
     server.job("job", 50, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     common::FenceRequest list, ranges;
     for (uint32_t r = 100; r-- > 0;) list.procs.emplace_back("job", r);
     list.procs.emplace_back("job", 7);
@@ -225,8 +226,8 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     const uint32_t fa = a.start<common::Command::fence>(list);
     server.settle();
     EXPECT_FALSE(a.take(fa)) << "rank 1 is missing";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start<common::Command::fence>(ranges)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start<common::Command::fence>(ranges)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
     EXPECT_EQ(1u, host.count("fence"));
     const Seen* seen = host.last("fence");
     ASSERT_EQ(100u, seen->procs.size());
@@ -234,8 +235,8 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     // A hundred ranks as bits, and one beside them.
     ranges.ranges = {{"job", {99, 99}, 0, std::vector<uint8_t>(12, 0xff)}, {"job", {96, 98}}};
     const uint32_t again = b.start<common::Command::fence>(ranges);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(list)));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(b, again));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(list)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(b, again));
     ranges.ranges = {{"job", {}, 7, {1}}};
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges))) << "not a multiple of 64";
     ranges.ranges = {{"job", {9, 0}}};
@@ -255,26 +256,26 @@ TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     TestServer server(&module);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_TRUE(sent_nothing(host)) << "nothing was committed";
     a.put("k", "first");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_FALSE(sent_nothing(host));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_TRUE(sent_nothing(host));
     a.put("k2", "second");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     std::string sent(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
     EXPECT_NE(std::string::npos, sent.find("second"));
     EXPECT_EQ(std::string::npos, sent.find("first"));
     // another set has not been given anything yet
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}}, true)));
     sent.assign(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
     EXPECT_NE(std::string::npos, sent.find("first"));
     // no collection: no data
     a.put("k3", "third");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
     EXPECT_TRUE(sent_nothing(host));
 }
 
@@ -286,7 +287,7 @@ TEST(ServerFenceTest, Fence_WithANamespaceNotKnownHere_GoesToTheHost) {
         TestServer server(with_host ? &module : nullptr);
         server.job("job", 1, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         EXPECT_EQ(with_host ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
                   status_of(a, a.start_fence({{"job", 0}, {"elsewhere", 0}})));
         EXPECT_EQ(with_host ? 1u : 0u, host.count("fence"));
@@ -302,9 +303,9 @@ TEST(ServerFenceTest, WhatASetWasSent_NamespaceEnds_IsForgotten) {
     for (int round = 0; round < 3; ++round) {
         server.job("job", 2, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         a.put("k", "value");
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
         EXPECT_FALSE(sent_nothing(host)) << "the job of this name before is another";
         EXPECT_EQ(1u, server.parts().fence.sets_remembered());
         server.on_loop([&] {
@@ -325,12 +326,12 @@ TEST(ServerFenceTest, Upcall_NoDataToSend_CarriesPresenceSectionAndCollectKey) {
     TestServer server(&module);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     const auto fence = [&](common::InfoList infos) {
         common::FenceRequest request;
         request.procs = {kJob};
         request.infos = std::move(infos);
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(request)));
         const Seen* seen = host.last("fence");
         EXPECT_EQ(16u, seen->blob.size());
         EXPECT_TRUE(server::is_presence_only(seen->blob));
@@ -372,10 +373,10 @@ TEST(ServerFenceTest, Answer_PresenceSections_AreSkippedAndDataIsRead) {
         TestServer server(&module);
         server.job("job", 2, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         host.data = [&](const Seen&) { return c.answer; };
         EXPECT_EQ(!c.has_data, server::is_presence_only(c.answer));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
         EXPECT_EQ(c.has_data, a.read_text(1, "k") == "from far");
     }
     std::vector<uint8_t> torn = presence;
@@ -393,7 +394,7 @@ TEST(ServerFenceTest, EveryStyleOfAnswerIsOneReply) {
         TestServer server(&module);
         server.job("job", 2, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         uint32_t f = a.start_fence({kJob});
         if (style == Style::later) {
             ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
@@ -415,13 +416,13 @@ TEST(ServerFenceTest, RepeatedFencesDoNotMix) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     std::vector<uint32_t> ids;
     for (int i = 0; i < 100; ++i) ids.push_back(a.start_fence({kJob}));
     for (int i = 0; i < 100; ++i) {
-        EXPECT_EQ(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
-        EXPECT_EQ(PMIX_SUCCESS, status_of(a, ids[static_cast<size_t>(i)]));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
+        EXPECT_STATUS(PMIX_SUCCESS, status_of(a, ids[static_cast<size_t>(i)]));
         if (i < 99) {
             EXPECT_FALSE(a.take(ids[static_cast<size_t>(i) + 1]));
         }
@@ -434,7 +435,7 @@ TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
     TestServer server(nullptr);
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
@@ -446,7 +447,7 @@ TEST(ServerFenceTest, ARequiredEntryThatNobodyKnowsIsRefused) {
     TestServer server(nullptr);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::FenceRequest request;
     request.procs = {kJob};
     common::InfoList list;
@@ -462,7 +463,7 @@ TEST(ServerFenceTest, ForeignBytesFailTheFence) {
     TestServer server(&module);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     host.data = [](const Seen&) { return std::vector<uint8_t>(64, 0x5a); };
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, a.start_fence({kJob}, true)));
     host.data = [](const Seen&) {
@@ -472,7 +473,7 @@ TEST(ServerFenceTest, ForeignBytesFailTheFence) {
     };
     EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, status_of(a, a.start_fence({kJob}, true)));
     host.data = [](const Seen&) { return blob_of(1, "k", "v"); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_EQ("v", a.read_text(1, "k"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Get through a whole server, of processes of other nodes: direct modex out and in, and how each wait ends.
+#include "support/status.h"
 #include "unit/server/server_get_setting.h"
 
 namespace server_get_remote_test {
@@ -25,7 +26,7 @@ TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1 || s.b.take(second); }));
     ASSERT_EQ(2u, s.host.count("direct_modex"));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, second));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, second));
     EXPECT_EQ("now", s.b.read_text(2, "k"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
@@ -58,7 +59,7 @@ TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
     TestServer there(nullptr);
     there.job("job", 1, 3);
     FakeClient far(there, {"job", 2});
-    ASSERT_EQ(PMIX_SUCCESS, far.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, far.hello());
     far.put("near", "x", PMIX_LOCAL);
     far.put("k", "y");
     there.settle();
@@ -113,8 +114,8 @@ TEST(ServerGetTest, RemoteTargetGoesToTheHostOnceForAllWhoAsk) {
     EXPECT_STREQ("k", seen->infos.find(PMIX_REQUIRED_KEY)->value.data.string);
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, ga));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, gb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, ga));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, gb));
     EXPECT_EQ("far", s.b.read_text(2, "k"));
     EXPECT_EQ(1, s.host.released);
 }
@@ -147,9 +148,9 @@ TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
     s.server.settle();
     EXPECT_FALSE(s.b.take(patient));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, patient));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, other)) << "whichever upcall brings it";
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, another));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, patient));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, other)) << "whichever upcall brings it";
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, another));
     s.host.answer_waiting();
     s.server.settle();
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -164,7 +165,7 @@ TEST(ServerGetTest, TheHostsTimeout_EndsOnlyRequestsWithoutALimit) {
         s.host.statuses["direct_modex"] = ++round == 1 ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
     };
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     round = 0;
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
@@ -179,7 +180,7 @@ TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.styles["direct_modex"] = Style::before_return;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k", 60)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k", 60)));
     s.host.answer_waiting();
     s.server.settle();
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -194,7 +195,7 @@ TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
     s.host.data = [&](const Seen&) {
         return ++round < 3 ? server::wrap_state("job", 2, server::ModexState::not_yet) : blob_of(2, "k", "far", 1);
     };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(3u, s.host.count("direct_modex"));
     s.host.data = [&](const Seen&) {
         return joined(blob_of(3, "early", "x", 1), server::wrap_state("job", 3, server::ModexState::over));
@@ -210,7 +211,7 @@ TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
     int calls = 0;
     s.host.data = [&](const Seen&) { return ++calls < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     EXPECT_EQ("now", s.a.read_text(2, "k"));
 }
@@ -221,7 +222,7 @@ TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
     s.connect();
     int calls = 0;
     s.host.data = [&](const Seen&) { return ++calls < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -259,16 +260,16 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
     uint32_t ga = s.a.start_get({"job", 2}, "k"), other = s.b.start_get({"job", 3}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, ga));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, ga));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, fa));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, fb));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, fa));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, fb));
     EXPECT_FALSE(s.b.take(other)) << "the fence brought nothing of that rank";
     // What the host was asked for first does not keep others from asking.
     uint32_t again = s.a.start_get({"job", 2}, "other");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 3; }));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, again));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, again));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.b, other));
     s.server.settle();
     EXPECT_FALSE(s.a.take(ga)) << "once";
@@ -286,13 +287,13 @@ TEST(ServerGetTest, AGetThatMeetsTheEndOfAFenceDoesNotGoToTheHost) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("fence") == 1; }));
     uint32_t g = s.a.start_get({"job", 2}, "k");  // lies in the socket
     s.host.answer_first();                        // lies in the loop's queue
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, g));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     // The newest word of its owner comes from there only.
     uint32_t newest = s.a.start_get({"job", 2}, "k", 0, false, true);
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 1; }));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, newest));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, newest));
 }
 
 // rows: K22
@@ -303,15 +304,15 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
     EXPECT_FALSE(s.a.take(g));
     s.b.put("unique", "of b");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, g));
     // and from a remote rank, by a fence
     g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "far");
     s.server.settle();
     s.host.data = [](const Seen&) { return blob_of(3, "far", "of 3", 1); };
     uint32_t f = s.a.start_fence({}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, f));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, g));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, f));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, g));
 }
 
 // rows: K17
@@ -358,14 +359,14 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     s.connect();
     s.a.put("k", "value");
     ASSERT_TRUE(s.server.turn_until([&] { return early.calls == 1; }));
-    EXPECT_EQ(PMIX_SUCCESS, early.status);
+    EXPECT_STATUS(PMIX_SUCCESS, early.status);
     auto section = server::read_section(early.bytes);
     ASSERT_TRUE(section.ok());
     EXPECT_EQ("job", section->nspace);
     EXPECT_NE(std::string::npos, std::string(early.bytes.begin(), early.bytes.end()).find("value"));
     Got again;
     ask({"job", 0}, again);
-    EXPECT_EQ(PMIX_SUCCESS, again.status) << "at once now";
+    EXPECT_STATUS(PMIX_SUCCESS, again.status) << "at once now";
     EXPECT_EQ(server::ModexState::none, server::state_of(again.bytes, "job", 0));
     // Nobody takes a direct modex back, so its wait is bounded.
     Got bounded;
@@ -373,7 +374,7 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     ask({"job", 1}, bounded);
     EXPECT_EQ(0, bounded.calls);
     ASSERT_TRUE(s.server.turn_until([&] { return bounded.calls == 1; }));
-    EXPECT_EQ(PMIX_SUCCESS, bounded.status);
+    EXPECT_STATUS(PMIX_SUCCESS, bounded.status);
     EXPECT_EQ(server::ModexState::not_yet, server::state_of(bounded.bytes, "job", 1));
     EXPECT_EQ(0, never.calls);
     s.a.kill();
@@ -401,7 +402,7 @@ TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
         list.append_number<uint32_t>(PMIX_JOB_SIZE, 3, PMIX_UINT32);
         list.append_string(PMIX_JOBID, "the other");
         list.append_string(PMIX_NSDIR, "/tmp/there");
-        ASSERT_EQ(PMIX_SUCCESS, other.add_job("far", 2, list));
+        ASSERT_STATUS(PMIX_SUCCESS, other.add_job("far", 2, list));
         auto ask = [&](ProcId proc) {
             pmix_status_t status = PMIX_ERROR;
             other.on_loop([&] {
@@ -414,14 +415,14 @@ TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
             });
             return status;
         };
-        ASSERT_EQ(PMIX_SUCCESS, ask({"far", PMIX_RANK_WILDCARD}));
+        ASSERT_STATUS(PMIX_SUCCESS, ask({"far", PMIX_RANK_WILDCARD}));
     }
     GetSetting s(2);
     s.host.data = [&](const test::Seen&) { return described; };
     s.connect();
     auto reply = s.a.wait(s.a.start_get({"far", PMIX_RANK_WILDCARD}, PMIX_JOB_SIZE));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     server::Nspace* far = s.server.parts().registry.find("far");
     ASSERT_TRUE(far != nullptr && far->data != nullptr);
@@ -436,7 +437,7 @@ TEST(ServerGetTest, Get_OfAJobThatIsNotRegisteredHere_ReceivesItsDescription) {
     EXPECT_FALSE(has(dstore::Owner::job(), PMIX_NSDIR)) << "a folder there";
     reply = s.a.wait(s.a.start_get({"far", 1}, PMIX_HOSTNAME));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the whole job is known now";
     // A damaged description: an error for the requester, nothing else.
     for (size_t cut : {size_t{1}, described.size() / 2, described.size() - 1}) {

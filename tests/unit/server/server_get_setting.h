@@ -11,6 +11,7 @@
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"
 #include "support/remote_data.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -45,8 +46,8 @@ struct GetSetting {
         server.job("job", nodes, 2);
     }
     void connect() {
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     }
     FakeHost host;
     pmix_server_module_t module;

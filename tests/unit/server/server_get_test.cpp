@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Get through a whole server: pending requests for local processes, direct modex out and in, and how each wait ends.
+#include "support/status.h"
 #include "unit/server/server_get_setting.h"
 
 namespace server_get_test {
@@ -11,8 +12,8 @@ namespace {
 
 void fence(GetSetting& s) {
     const uint32_t f = s.a.start_fence({}, true);
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, f));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, s.b.start_fence({}, true)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, f));
 }
 
 }  // namespace
@@ -20,12 +21,12 @@ void fence(GetSetting& s) {
 // Without a limit of time a get waits for the first commit; with one, for the key. rows: K20
 TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) {
     GetSetting s(1);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());  // b has not even connected
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());  // b has not even connected
     uint32_t unlimited = s.a.start_get({"job", 1}, "k"), limited = s.a.start_get({"job", 1}, "k", 600),
              never = s.a.start_get({"job", 1}, "never", 600);
     s.server.settle();
     EXPECT_FALSE(s.a.take(unlimited));
-    ASSERT_EQ(PMIX_SUCCESS, s.b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.b.hello());
     s.server.settle();
     EXPECT_FALSE(s.a.take(unlimited)) << "it has committed nothing";
     s.b.put("other", "x");
@@ -33,7 +34,7 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
     EXPECT_FALSE(s.a.take(limited)) << "another key is not the one";
     s.b.put("k", "here");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, limited));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, limited));
     EXPECT_EQ("here", s.a.read_text(1, "k"));
     s.b.kill();
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, never)) << "the target has gone without it";
@@ -46,26 +47,26 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
 // It cannot commit while it waits, so it does not wait but for a limit of its own. rows: K20
 TEST(ServerGetTest, OwnKeyBeforeAnyCommit_IsNotFoundAtOnce) {
     GetSetting s(1);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 0}, "k")));
     const uint32_t limited = s.a.start_get({"job", 0}, "k", 600);
     s.server.settle();
     EXPECT_FALSE(s.a.take(limited));
     s.a.put("k", "by another thread");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, limited));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, limited));
 }
 
 // Another process of the rank may commit meanwhile. rows: K20
 TEST(ServerGetTest, OwnKeyBeforeAnyCommitOfACloneToo_IsWaitedFor) {
     GetSetting s(1);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
     FakeClient clone(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     const uint32_t waits = s.a.start_get({"job", 0}, "k");
     s.server.settle();
     EXPECT_FALSE(s.a.take(waits));
     clone.put("k", "by the clone");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, waits));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, waits));
 }
 
 // Where all processes of a job were here and have left, nobody can commit the key of any rank any more. rows: K22
@@ -74,9 +75,9 @@ TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     TestServer& server = s.server;
     server.job("other", 1, 2, false);
     server.add_client("other", 0);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
     FakeClient c(server, {"other", 0}), d(server, {"other", 1});
-    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     const uint32_t unlimited = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k"),
                    limited = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k", 600),
                    of_own_job = s.a.start_get({"job", PMIX_RANK_UNDEF}, "k");
@@ -85,8 +86,8 @@ TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     server.settle();
     EXPECT_FALSE(s.a.take(unlimited)) << "the other one has not even been registered";
     server.add_client("other", 1);
-    ASSERT_EQ(PMIX_SUCCESS, d.hello());
-    EXPECT_EQ(PMIX_SUCCESS, d.ask<Command::finalize>(common::FinalizeRequest{}));
+    ASSERT_STATUS(PMIX_SUCCESS, d.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, d.ask<Command::finalize>(common::FinalizeRequest{}));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, limited));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"other", PMIX_RANK_UNDEF}, "k")))
@@ -99,18 +100,18 @@ TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     server.settle();
     EXPECT_FALSE(s.a.take(again));
     FakeClient e(server, {"other", 1});
-    ASSERT_EQ(PMIX_SUCCESS, e.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, e.hello());
     e.put("k", "late");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, again));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, again));
 }
 
 // Of other nodes' processes this server does not see the end. rows: K22
 TEST(ServerGetTest, AnyRank_ProcessesOfThisNodeLeaveAndOthersAreElsewhere_GetGoesOn) {
     GetSetting s(1);
     s.server.job("other", 2, 1);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
     FakeClient c(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     const uint32_t get = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k");
     s.server.settle();
     c.kill();
@@ -123,11 +124,11 @@ TEST(ServerGetTest, AnyRank_ProcessesOfThisNodeLeaveAndOthersAreElsewhere_GetGoe
 // All have left before the host says how many the job has. rows: K22
 TEST(ServerGetTest, AnyRank_TheJobIsDescribedAfterItsProcessesHaveLeft_IsNotFound) {
     GetSetting s(1);
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("other", 1, {}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("other", 1, {}));
     s.server.add_client("other", 0);
-    ASSERT_EQ(PMIX_SUCCESS, s.a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
     FakeClient c(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, c.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     const uint32_t get = s.a.start_get({"other", PMIX_RANK_UNDEF}, "k");
     s.server.settle();
     c.kill();
@@ -135,7 +136,7 @@ TEST(ServerGetTest, AnyRank_TheJobIsDescribedAfterItsProcessesHaveLeft_IsNotFoun
     EXPECT_FALSE(s.a.take(get));
     common::InfoList size;
     size.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("other", 1, size));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("other", 1, size));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
 }
 
@@ -155,11 +156,11 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
     uint32_t local = s.a.start_get({"job", 1}, "k"), remote = s.a.start_get({"job", 2}, "k");
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
     EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
-    EXPECT_EQ(PMIX_SUCCESS, status_of(s.a, remote));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, remote));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
     EXPECT_FALSE(s.a.take(local));
     s.b.put("k", "near");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, local));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, local));
     EXPECT_EQ("near", s.a.read_text(1, "k"));
     // A process that has left puts nothing any more.
     left = true;
@@ -202,7 +203,7 @@ TEST(ServerGetTest, Get_OfARankBeyondAJobWithoutPlacement_HostIsNotAsked) {
     GetSetting s(2);
     common::InfoList size;
     size.append_number<uint32_t>(PMIX_JOB_SIZE, 4, PMIX_UINT32);
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("sized", 1, size));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("sized", 1, size));
     s.connect();
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"sized", 4}, "k")));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
@@ -261,7 +262,7 @@ TEST(ServerGetTest, PeerGone_ManyRequestsOfOthers_LooksAtNoneOfThem) {
     const uint64_t before = get.examined();
     const auto connect_and_end = [&](bool asks) {
         FakeClient clone(s.server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
         if (asks) {
             clone.start_get({"job", 0}, "mine", 600);
             clone.start_get({"job", 1}, "k7", 600);
@@ -307,11 +308,11 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
         s.server.run_once();
     }
     s.b.put("any7", "seven");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
     EXPECT_EQ(before + 1, get.examined());
     EXPECT_EQ(2 * kPending - 1, get.waiting());
     s.b.put("of b9", "nine");
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_b[9]));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, of_b[9]));
     EXPECT_EQ(before + 2, get.examined());
     // In another scope: no answer for any rank, the end of a request for this one.
     s.b.put("any8", "eight", PMIX_REMOTE);
@@ -346,15 +347,15 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfAnyRankPending_Loo
         key = "other" + std::to_string(i);
         fence(s);
         key = "one more" + std::to_string(i);
-        EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
+        EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
     }
     EXPECT_EQ(before + kFences, get.examined()) << "b's own requests only";
     key = "any7";
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, of_any[7]));
     key = "any8";
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, of_any[8]));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, s.b.start_get({"job", 2}, key)));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, of_any[8]));
     EXPECT_EQ(before + kFences + 3, get.examined());
     EXPECT_EQ(kPending - 2, get.waiting());
     s.a.kill();
@@ -392,7 +393,7 @@ TEST(ServerGetTest, DataOfOtherNodes_ManyRequestsOfOtherKeysOfOneProcessPending_
     EXPECT_EQ(kPending, get.waiting());
     key = "awaited7";
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, gets[7]));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, gets[7]));
     EXPECT_EQ("far", s.a.read_text(2, "awaited7"));
     EXPECT_EQ(before + 1, get.examined());
     EXPECT_EQ(kPending - 1, get.waiting());
@@ -409,7 +410,7 @@ TEST(ServerGetTest, DataOfOtherNodes_CommitWithoutValues_EndsARequestForAllKeys)
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 2; }));
     s.host.data = [](const Seen&) { return blob_of(2, "", "", 1); };
     fence(s);
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, all));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, all));
     EXPECT_FALSE(s.a.take(one));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many upcalls for data of one process of another node are open, which requests wait for one of them, and until
 // when.
+#include "support/status.h"
 #include "unit/server/server_get_setting.h"
 
 namespace server_get_upcalls_test {
@@ -34,7 +35,7 @@ TEST_F(ServerGetUpcalls, MoreThanAreOpen_WaitAndAreAnsweredByTheFirstThatBringsT
     const auto waiting = ask(s.b, "k", 50);
     ASSERT_EQ(kMostUpcalls, upcalls());
     s.host.answer_first();
-    for (const uint32_t id : waiting) EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.b, id));
+    for (const uint32_t id : waiting) EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.b, id));
     EXPECT_EQ(kMostUpcalls, upcalls());
     EXPECT_EQ(kMostUpcalls, s.server.parts().get.waiting()) << "a key that is not there waits on, by its own limit";
 }
@@ -55,7 +56,7 @@ TEST_F(ServerGetUpcalls, NoAnswer_OneMoreAfterAWhile) {
     ASSERT_EQ(kMostUpcalls, upcalls());
     EXPECT_TRUE(s.server.turn_until([&] { return upcalls() == kMostUpcalls + 2; }));
     for (size_t i = 0; i < kMostUpcalls + 2; ++i) s.host.answer_first();
-    for (const uint32_t id : late) EXPECT_EQ(PMIX_SUCCESS, status_of(s.b, id));
+    for (const uint32_t id : late) EXPECT_STATUS(PMIX_SUCCESS, status_of(s.b, id));
 }
 
 TEST_F(ServerGetUpcalls, OtherProcesses_DoNotWait) {
@@ -97,7 +98,7 @@ TEST_F(ServerGetUpcalls, RequesterGone_TheNextThatAsksForTheSameHasItsOwn) {
     s.server.settle();
     EXPECT_FALSE(s.a.take(id));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_at_once(s.a, id));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, id));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "common/values/info_view.h"
 #include "support/group_requests.h"
+#include "support/status.h"
 
 namespace server_group_failures_test {
 
@@ -82,7 +83,7 @@ TEST(ServerGroupFailuresTest, WhoWantsToBeToldDecides) {
         EXPECT_EQ(PMIX_GROUP_MEMBER_FAILED, event->status);
         EXPECT_EQ(ProcId("job", 2), event->source);
         EXPECT_FALSE(s[1].take(b)) << "nothing is decided yet";
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], start(s[0], verdict)).status);
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], start(s[0], verdict)).status);
         Done da = done_of(s[0], a), db = done_of(s[1], b);
         const bool goes_on = verdict == GroupCall::decide;
         EXPECT_EQ(goes_on ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_GROUP_CONSTRUCT_ABORT, da.status);
@@ -182,15 +183,15 @@ TEST(ServerGroupFailuresTest, ADestructWithoutSomeMembers_ReportsTheirEnd) {
     listen(s[0], {PMIX_GROUP_MEMBER_FAILED});
     const uint32_t a = construct(s[0], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
     const uint32_t b = construct(s[1], {kAll}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
     s.host.statuses["group"] = PMIX_ERR_PARTIAL_SUCCESS;
     s.host.group_results = [](const Seen&, InfoList& out) {
         common::append_proc_array(out, PMIX_GROUP_MEMBERSHIP, {{"job", 0}, {"job", 1}, {"job", 3}});
     };
     const uint32_t c = destruct(s[0]), d = destruct(s[1]);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], c).status) << "the event is in the place of an error";
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], c).status) << "the event is in the place of an error";
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], d).status);
     s.server->settle();
     auto event = s[0].take_event();
     ASSERT_TRUE(event);
@@ -217,7 +218,7 @@ TEST(ServerGroupFailuresTest, OptionalMembersAndTimeouts) {
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], construct(s[2])).status);
     uint32_t again[3];
     for (int i = 0; i < 3; ++i) again[i] = construct(s[i], {kAll}, {}, "strict");
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], again[i]).status);
+    for (int i = 0; i < 3; ++i) EXPECT_STATUS(PMIX_SUCCESS, done_of(s[i], again[i]).status);
 }
 
 // rows: R10
@@ -287,7 +288,7 @@ TEST(ServerGroupFailuresTest, Construct_LeaderEndsAndNobodyAskedToBeTold_AllAreT
     for (int i = 0; i < 2; ++i) expect_event(s[i], PMIX_GROUP_LEADER_FAILED, {"job", 2});
     EXPECT_FALSE(s[0].take(a)) << "rank 1 is missing";
     uint32_t b = construct(s[1]);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), done_of(s[1], b).members);
     EXPECT_FALSE(s[0].take_event());
 }
@@ -304,7 +305,7 @@ TEST(ServerGroupFailuresTest, Construct_LeaderEndsWhileTheHostHasIt_AllAreTold) 
     expect_event(s[0], PMIX_GROUP_LEADER_FAILED, {"job", 1});
     EXPECT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
 }
 
 // rows: R9
@@ -345,15 +346,15 @@ TEST(ServerGroupFailuresTest, Destruct_NotifyGivenThereOnly_TellsTheOthersAndSuc
         for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_MEMBER_FAILED});
         uint32_t id[3];
         for (int i = 0; i < 3; ++i) id[i] = construct(s[i]);
-        for (int i = 0; i < 3; ++i) ASSERT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status);
+        for (int i = 0; i < 3; ++i) ASSERT_STATUS(PMIX_SUCCESS, done_of(s[i], id[i]).status);
         if (before) s.kill(2);
         EXPECT_FALSE(s[0].take_event()) << "nobody asked to be told";
         uint32_t a = start(s[0], GroupCall::destruct, {}, flag(PMIX_GROUP_NOTIFY_TERMINATION));
         s.server->settle();
         if (!before) s.kill(2);
         uint32_t b = destruct(s[1]);
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
         for (int i = 0; i < 2; ++i) {
             expect_event(s[i], PMIX_GROUP_MEMBER_FAILED, {"job", 2});
             EXPECT_FALSE(s[i].take_event()) << "once";
@@ -369,7 +370,7 @@ TEST(ServerGroupFailuresTest, DestructAfterADeath) {
         uint32_t id[3];
         for (int i = 0; i < 3; ++i)
             id[i] = construct(s[i], {kAll}, agreed ? flag(PMIX_GROUP_NOTIFY_TERMINATION) : InfoList());
-        for (int i = 0; i < 3; ++i) ASSERT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status);
+        for (int i = 0; i < 3; ++i) ASSERT_STATUS(PMIX_SUCCESS, done_of(s[i], id[i]).status);
         s.kill(2);
         if (agreed) {
             auto failed = s[0].take_event(), update = s[0].take_event();
@@ -381,7 +382,7 @@ TEST(ServerGroupFailuresTest, DestructAfterADeath) {
         uint32_t a = destruct(s[0]), b = agreed ? destruct(s[1]) : 0;
         EXPECT_EQ(agreed ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[0], a).status);
         if (agreed) {
-            EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+            EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
         }
     }
 }
@@ -411,11 +412,11 @@ TEST(ServerGroupFailuresTest, TheEndOfAMembersNamespaceFailsTheDestructOnEveryNo
         uint32_t a = construct(s[0], members), b = construct(s[1], members);
         if (!elsewhere) {
             other = std::make_unique<FakeClient>(*s.server, gone);
-            ASSERT_EQ(PMIX_SUCCESS, other->hello());
+            ASSERT_STATUS(PMIX_SUCCESS, other->hello());
             construct(*other, members);
         }
-        ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
-        ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+        ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
+        ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
         if (other) other->kill();
         s.server->settle();
         s.server->on_loop([&] { s.server->setup().deregister_nspace("other"); });

@@ -5,6 +5,7 @@
 
 #include "support/cpu_time.h"
 #include "support/group_requests.h"
+#include "support/status.h"
 
 namespace server_group_methods_test {
 
@@ -30,7 +31,7 @@ TEST(ServerGroupMethodsTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
     const Seen &leader = s.host.seen[s.host.seen.size() - 2], &added = s.host.seen.back();
     EXPECT_EQ((ProcList{{"job", 0}}), leader.procs);
     size_t leaders = 0;
-    EXPECT_EQ(PMIX_SUCCESS, common::InfoView(leader.infos).get(PMIX_GROUP_BOOTSTRAP, &leaders));
+    EXPECT_STATUS(PMIX_SUCCESS, common::InfoView(leader.infos).get(PMIX_GROUP_BOOTSTRAP, &leaders));
     EXPECT_EQ(2u, leaders);
     EXPECT_EQ((ProcList{{"job", 1}}), added.procs);
     EXPECT_EQ(nullptr, added.infos.find(PMIX_GROUP_BOOTSTRAP));
@@ -41,7 +42,7 @@ TEST(ServerGroupMethodsTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
     s.host.answer_waiting();
     for (auto [client, id] : {std::pair(&s[0], a), std::pair(&s[1], b)}) {
         Done done = done_of(*client, id);
-        EXPECT_EQ(PMIX_SUCCESS, done.status);
+        EXPECT_STATUS(PMIX_SUCCESS, done.status);
         EXPECT_EQ(members, done.members);
         EXPECT_NE(nullptr, done.results.find(PMIX_GROUP_CONTEXT_ID));
     }
@@ -103,7 +104,7 @@ TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMember_TakesPartOnly) {
     EXPECT_EQ(0u, s.host.count("group"));
     const uint32_t c = invited(s[2], {"job", 0}, members);
     const Done inviter = done_of(s[0], a);
-    EXPECT_EQ(PMIX_SUCCESS, inviter.status);
+    EXPECT_STATUS(PMIX_SUCCESS, inviter.status);
     EXPECT_EQ(members, inviter.members);
     EXPECT_EQ(members, done_of(s[1], b).members);
     EXPECT_EQ(members, done_of(s[2], c).members);
@@ -111,8 +112,8 @@ TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMember_TakesPartOnly) {
         << "all who call";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
     const uint32_t d = destruct(s[1]), e = destruct(s[2]);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[2], e).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], d).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[2], e).status);
     EXPECT_EQ((ProcList{{"job", 1}, {"job", 2}, {"job", 4}}), s.host.last("group")->procs);
     EXPECT_TRUE(s.server->parts().registry.groups().empty());
 }
@@ -143,7 +144,7 @@ TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMemberEnds_DoesNotMakeTheG
         s.kill(0);
         EXPECT_FALSE(s[1].take(b));
         const uint32_t c = call(2);
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b).status) << had_called;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status) << had_called;
         EXPECT_EQ(members, done_of(s[2], c).members);
     }
 }
@@ -157,8 +158,8 @@ TEST(ServerGroupMethodsTest, Invitation_OfAHundredThousandProcesses_TakesTimeTha
     std::vector<ProcId> invited;
     for (uint32_t rank = 0; rank < kInvited; ++rank) invited.push_back({"a-job-of-another-node", rank});
     common::InfoList infos;
-    ASSERT_EQ(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
-    ASSERT_EQ(PMIX_SUCCESS, common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, invited));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+    ASSERT_STATUS(PMIX_SUCCESS, common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, invited));
     const double begin = cpu_seconds();
     server.on_loop([&] {
         for (int i = 0; i < 2; ++i) server.parts().groups.event_notified(PMIX_GROUP_INVITED, {"job", 0}, infos, false);

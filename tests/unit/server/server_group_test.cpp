@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/group_requests.h"
+#include "support/status.h"
 
 namespace server_group_test {
 
@@ -19,14 +20,14 @@ TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
     EXPECT_FALSE(s[1].take(a)) << "rank 2 is missing";
     uint32_t c = construct(s[2], {{"job", 1}, {"job", 2}, {"job", 0}});
     Done first = done_of(s[1], a);
-    EXPECT_EQ(PMIX_SUCCESS, first.status);
+    EXPECT_STATUS(PMIX_SUCCESS, first.status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), first.members) << "the first member's order";
     EXPECT_EQ(first.members, done_of(s[0], b).members);
     EXPECT_EQ(first.members, done_of(s[2], c).members);
     EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0])).status);
     uint32_t d[3];
     for (int i = 0; i < 3; ++i) d[i] = destruct(s[i]);
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], d[i]).status);
+    for (int i = 0; i < 3; ++i) EXPECT_STATUS(PMIX_SUCCESS, done_of(s[i], d[i]).status);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ(0u, s.host.count("group"));
     EXPECT_EQ(0u, s.server->parts().groups.open());
@@ -43,7 +44,7 @@ TEST(ServerGroupTest, Construct_MembersAsRangesListAndWildcard_AreThoseOfTheFirs
     uint32_t rest[3];
     for (size_t i = 0; i < 3; ++i) rest[i] = construct(s[i + 1], i == 0 ? order : ProcList{kAll});
     const Done done = done_of(s[0], a);
-    EXPECT_EQ(PMIX_SUCCESS, done.status);
+    EXPECT_STATUS(PMIX_SUCCESS, done.status);
     EXPECT_EQ(order, done.members);
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(order, done_of(s[i + 1], rest[i]).members);
     // What is no list of members.
@@ -78,8 +79,8 @@ TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
         s.server->run_once();
     }
     for (uint64_t i = 0; i < kOpen; ++i) {
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], first[i]).status) << i;
-        EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], first[i]).status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
     }
     EXPECT_EQ(kOpen + 1, groups.examined());
     // Of groups that have formed: a destruct waits for the other member, beside those of the other groups.
@@ -91,7 +92,7 @@ TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
         second[i] = destruct(s[1], "g" + std::to_string(i));
         s.server->run_once();
     }
-    for (uint64_t i = 0; i < kOpen; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
+    for (uint64_t i = 0; i < kOpen; ++i) EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], second[i]).status) << i;
     EXPECT_EQ(2 * kOpen + 1, groups.examined());
     EXPECT_EQ(0u, groups.open());
 }
@@ -101,10 +102,10 @@ TEST(ServerGroupTest, MemberEnds_ManyOtherGroups_LooksAtNoneOfThem) {
     constexpr uint64_t kGroups = 100;
     Setting s(1, 3, false);
     for (uint64_t i = 0; i < kGroups; ++i)
-        ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], construct(s[0], {{"job", 0}}, {}, "g" + std::to_string(i))).status);
+        ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], construct(s[0], {{"job", 0}}, {}, "g" + std::to_string(i))).status);
     const uint32_t one = construct(s[1], {{"job", 1}, {"job", 2}}, {}, "both");
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[2], construct(s[2], {{"job", 1}, {"job", 2}}, {}, "both")).status);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], one).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[2], construct(s[2], {{"job", 1}, {"job", 2}}, {}, "both")).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], one).status);
     auto& groups = s.server->parts().groups;
     const uint64_t before = groups.examined();
     s[1].kill();
@@ -127,7 +128,7 @@ TEST(ServerGroupTest, Event_ManyOthersOpen_LooksAtNoneOfThem) {
     s.host.styles["group"] = Style::later;
     s.server->job("other", 1, 3);
     FakeClient leader(*s.server, {"other", 0}), gone(*s.server, {"other", 1}), later(*s.server, {"other", 2});
-    for (FakeClient* client : {&leader, &gone, &later}) ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    for (FakeClient* client : {&leader, &gone, &later}) ASSERT_STATUS(PMIX_SUCCESS, client->hello());
     auto& parts = s.server->parts();
     for (uint64_t i = 0; i < kOpen; ++i) {
         const std::string name = "g" + std::to_string(i);
@@ -141,7 +142,7 @@ TEST(ServerGroupTest, Event_ManyOthersOpen_LooksAtNoneOfThem) {
     const uint64_t groups = parts.groups.examined(), fences = parts.fence.examined();
     {
         FakeClient clone(*s.server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, clone.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
         clone.kill();
         s.server->settle();
     }
@@ -181,15 +182,15 @@ TEST(ServerGroupTest, Construct_MoreOpenThanAProcessMayBegin_IsRefused) {
     // It may take part in what the other process begins, and one that ends makes place.
     const uint32_t theirs = construct(s[1], both, {}, "theirs");
     s.server->settle();
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], construct(s[0], both, {}, "theirs")).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], theirs).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], construct(s[0], both, {}, "theirs")).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], theirs).status);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], destruct(s[0], "theirs")).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], construct(s[1], both, {}, "g0")).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], first[0]).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], construct(s[1], both, {}, "g0")).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], first[0]).status);
     const uint32_t ends = destruct(s[0], "theirs");
     s.server->settle();
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], destruct(s[1], "theirs")).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], ends).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], destruct(s[1], "theirs")).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], ends).status);
     s.host.answer_waiting();
     s.server->settle();
 }
@@ -203,7 +204,7 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
     server.job("job", 1, 4);
     const auto client = [&](const char* job, uint32_t rank) {
         auto c = std::make_unique<FakeClient>(server, ProcId(job, rank));
-        EXPECT_EQ(PMIX_SUCCESS, c->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, c->hello());
         return c;
     };
     const std::vector<std::vector<ProcId>> sets = {
@@ -223,9 +224,9 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
     for (size_t i = 0; i < 4; ++i) EXPECT_FALSE(c[i][0]->take(ids[i])) << i << ": its second member is missing";
     for (size_t i = 0; i < 4; ++i) {
         const Done second = done_of(*c[i][1], construct(*c[i][1], procs(i)));
-        EXPECT_EQ(PMIX_SUCCESS, second.status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, second.status) << i;
         EXPECT_EQ(ProcList(sets[i].begin(), sets[i].end()), second.members) << i;
-        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][0], ids[i]).status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[i][0], ids[i]).status) << i;
     }
     EXPECT_EQ(4u, server.parts().registry.groups().all().size());
     EXPECT_EQ(PMIX_ERR_EXISTS, done_of(*c[0][0], construct(*c[0][0], procs(0))).status) << "it is in one already";
@@ -238,22 +239,22 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
         server.settle();
         EXPECT_FALSE(c[i][0]->take(first)) << i;
         const uint32_t second = c[i][1]->start_fence({whole});
-        EXPECT_EQ(PMIX_SUCCESS, c[i][0]->wait(first)->header.status) << i;
-        EXPECT_EQ(PMIX_SUCCESS, c[i][1]->wait(second)->header.status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, c[i][0]->wait(first)->header.status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, c[i][1]->wait(second)->header.status) << i;
         listen(*c[i][0], {PMIX_GROUP_LEFT});
     }
-    EXPECT_EQ(PMIX_SUCCESS, done_of(*c[1][1], start(*c[1][1], GroupCall::leave)).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[1][1], start(*c[1][1], GroupCall::leave)).status);
     server.settle();
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(i == 1, c[i][0]->take_event().has_value()) << i;
 
     // Each is taken apart by its own members.
-    EXPECT_EQ(PMIX_SUCCESS, done_of(*c[1][0], destruct(*c[1][0])).status) << "alone since the other has left";
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[1][0], destruct(*c[1][0])).status) << "alone since the other has left";
     for (const size_t i : {0u, 2u, 3u}) {
         const uint32_t first = destruct(*c[i][0]);
         server.settle();
         EXPECT_FALSE(c[i][0]->take(first)) << i;
-        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][1], destruct(*c[i][1])).status) << i;
-        EXPECT_EQ(PMIX_SUCCESS, done_of(*c[i][0], first).status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[i][1], destruct(*c[i][1])).status) << i;
+        EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[i][0], first).status) << i;
     }
     EXPECT_TRUE(server.parts().registry.groups().empty());
     EXPECT_EQ(0u, server.parts().groups.open());
@@ -265,7 +266,7 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_EndsForOneOnly) {
     server.job("one", 1, 3);
     server.job("two", 1, 2);
     FakeClient a(server, {"one", 0}), b(server, {"one", 1}), c(server, {"two", 0}), d(server, {"two", 1});
-    for (FakeClient* client : {&a, &b, &c, &d}) ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    for (FakeClient* client : {&a, &b, &c, &d}) ASSERT_STATUS(PMIX_SUCCESS, client->hello());
     const ProcList one = {{"one", PMIX_RANK_WILDCARD}}, two = {{"two", PMIX_RANK_WILDCARD}};
     uint32_t x = construct(a, one), y = construct(c, two);
     server.settle();
@@ -273,12 +274,12 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_EndsForOneOnly) {
     EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(a, x).status);
     x = construct(a, {{"one", 0}, {"one", 2}});
     server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, done_of(a, start(a, GroupCall::abort)).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(a, start(a, GroupCall::abort)).status);
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, done_of(a, x).status);
     EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(a, construct(a, {{"one", 0}, {"one", 2}}, timed({}))).status);
     EXPECT_FALSE(c.take(y)) << "the other job waits for its own";
-    EXPECT_EQ(PMIX_SUCCESS, done_of(d, construct(d, two)).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(c, y).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(d, construct(d, two)).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(c, y).status);
 }
 
 // rows: R1 R4
@@ -302,7 +303,7 @@ TEST(ServerGroupTest, Construct_LongListUnsortedAndRepeated_KeepsTheFirstOfEach)
     wide.server->job("far", 300, 10, false);
     const uint32_t a = construct(wide[2], list), b = construct(wide[0], list);
     const Done done = done_of(wide[2], a);
-    EXPECT_EQ(PMIX_SUCCESS, done.status);
+    EXPECT_STATUS(PMIX_SUCCESS, done.status);
     EXPECT_EQ(wanted, done.members);
     EXPECT_EQ(wanted, done_of(wide[0], b).members);
 }
@@ -334,7 +335,7 @@ TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
     pmix_data_range_t range = PMIX_RANGE_LOCAL;
     local.append(PMIX_RANGE, &range, PMIX_DATA_RANGE);
     Done done = done_of(near[0], construct(near[0], {kAll}, std::move(local)));
-    EXPECT_EQ(PMIX_SUCCESS, done.status) << "unique on the node is what was asked for";
+    EXPECT_STATUS(PMIX_SUCCESS, done.status) << "unique on the node is what was asked for";
     EXPECT_GT(number_of(done.results, PMIX_GROUP_CONTEXT_ID), 0);
 }
 
@@ -362,11 +363,11 @@ TEST(ServerGroupTest, OneUpcallWithSortedProcessesAndTheAnswerForAll) {
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT, seen->status);
     EXPECT_EQ(kName, seen->message);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), seen->procs);
-    EXPECT_EQ(PMIX_SUCCESS, number_of(seen->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_STATUS(PMIX_SUCCESS, number_of(seen->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
     EXPECT_NE(nullptr, seen->infos.find(PMIX_GROUP_ENDPT_DATA));
     s.host.answer_waiting();
     Done da = done_of(s[0], a), db = done_of(s[1], b);
-    EXPECT_EQ(PMIX_SUCCESS, da.status);
+    EXPECT_STATUS(PMIX_SUCCESS, da.status);
     EXPECT_EQ(order, da.members);
     EXPECT_EQ(order, db.members);
     EXPECT_EQ(77, number_of(da.results, PMIX_GROUP_CONTEXT_ID));
@@ -374,8 +375,8 @@ TEST(ServerGroupTest, OneUpcallWithSortedProcessesAndTheAnswerForAll) {
     // The host is told of the end too.
     s.host.styles["group"] = Style::before_return;
     uint32_t c = destruct(s[0]), d = destruct(s[1]);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], c).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], d).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], c).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], d).status);
     EXPECT_EQ(PMIX_GROUP_DESTRUCT, s.host.last("group")->status);
     EXPECT_EQ(2u, s.host.count("group"));
 }
@@ -395,7 +396,7 @@ TEST(ServerGroupTest, Construct_DirectiveOfOneMember_HostIsToldOnce) {
                 id[i] = construct(s[i], {kAll}, asks == i ? flag(key) : InfoList());
                 s.server->settle();
             }
-            for (size_t i = 0; i < 2; ++i) EXPECT_EQ(PMIX_SUCCESS, done_of(s[i], id[i]).status) << key;
+            for (size_t i = 0; i < 2; ++i) EXPECT_STATUS(PMIX_SUCCESS, done_of(s[i], id[i]).status) << key;
             const InfoList& infos = s.host.last("group")->infos;
             size_t n = 0;
             for (const pmix_info_t& info : infos) n += common::key_view(info) == key;
@@ -431,12 +432,12 @@ TEST(ServerGroupTest, HostThatAnswersNothing) {
 TEST(ServerGroupTest, GroupName_InOtherCalls_MeansItsMembers) {
     Setting s(2, 2);
     uint32_t a = construct(s[0]), b = construct(s[1]);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
     uint32_t fa = s[0].start_fence({{kName, PMIX_RANK_WILDCARD}});
     uint32_t fb = s[1].start_fence({{kName, 0}, {kName, 1}, {kName, 2}, {kName, 3}});
-    EXPECT_EQ(PMIX_SUCCESS, s[0].wait(fa)->header.status);
-    EXPECT_EQ(PMIX_SUCCESS, s[1].wait(fb)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s[0].wait(fa)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s[1].wait(fb)->header.status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), s.host.last("fence")->procs);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 4}}))->header.status);
     s.host.data = [](const Seen&) { return std::vector<uint8_t>(); };
@@ -451,15 +452,15 @@ TEST(ServerGroupTest, SeveralAtOnceAndAFenceBesides) {
     uint32_t a1 = construct(s[0], {kAll}, {}, "one"), a2 = construct(s[0], {kAll}, {}, "two");
     uint32_t fa = s[0].start_fence({kAll});
     uint32_t b2 = construct(s[1], {kAll}, {}, "two");
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a2).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b2).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a2).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], b2).status);
     EXPECT_FALSE(s[0].take(a1));
     uint32_t fb = s[1].start_fence({kAll});
-    EXPECT_EQ(PMIX_SUCCESS, s[0].wait(fa)->header.status);
-    EXPECT_EQ(PMIX_SUCCESS, s[1].wait(fb)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s[0].wait(fa)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s[1].wait(fb)->header.status);
     uint32_t b1 = construct(s[1], {kAll}, {}, "one");
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], a1).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], b1).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a1).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], b1).status);
 }
 
 // rows: R17 R12
@@ -467,9 +468,9 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     Setting s(2, 2);
     listen(s[0], {PMIX_GROUP_LEFT});
     uint32_t a = construct(s[0]), b = construct(s[1]);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[0], a).status);
-    ASSERT_EQ(PMIX_SUCCESS, done_of(s[1], b).status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[1], start(s[1], GroupCall::leave)).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
+    ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], start(s[1], GroupCall::leave)).status);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[1], start(s[1], GroupCall::leave)).status);
     auto event = s[0].take_event();
     ASSERT_TRUE(event);
@@ -478,7 +479,7 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     EXPECT_EQ(ProcId("job", 1), event->source);
     ASSERT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
-    EXPECT_EQ(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
 }
 
@@ -492,7 +493,7 @@ TEST(ServerGroupTest, AJobThatTakesTheNameOfAGroupWhichFormsKeepsNobodyOut) {
     for (size_t i = 1; i < 3; ++i) ids[i] = construct(s[i]);
     for (size_t i = 0; i < 3; ++i) {
         const Done done = done_of(s[i], ids[i]);
-        EXPECT_EQ(PMIX_SUCCESS, done.status);
+        EXPECT_STATUS(PMIX_SUCCESS, done.status);
         EXPECT_EQ(3u, done.members.size());
     }
     EXPECT_EQ(0u, s.server->parts().groups.open());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/values/value.h"
+#include "support/status.h"
 
 namespace server_init_test {
 
@@ -55,20 +56,20 @@ bool wait_for(Done done) {
 std::vector<int> heard_late(InfoList infos) {
     g_heard.clear();
     g_over = false;
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     pmix_proc_t source;
     PMIX_LOAD_PROCID(&source, "sources", 0);
     for (int i = 0; i < 600; ++i) {
         InfoList index;
         index.append_number(std::string_view("index"), i, PMIX_INT);
-        EXPECT_EQ(PMIX_SUCCESS,
-                  PMIx_Notify_event(kCode, &source, PMIX_RANGE_LOCAL, index.c_array(), index.size(), nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(kCode, &source, PMIX_RANGE_LOCAL, index.c_array(), index.size(),
+                                                      nullptr, nullptr));
     }
     pmix_status_t codes[] = {kCode, kLast};
     EXPECT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, take, nullptr, nullptr), 0);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_Notify_event(kLast, &source, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Notify_event(kLast, &source, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr));
     EXPECT_TRUE(wait_for([] { return g_over; }));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     return g_heard;
 }
 
@@ -170,9 +171,9 @@ TEST(ServerInitTest, AServersOwnLogDoesNotGoToItsHost) {
     const std::string shown = streams.read(wanted.size());
     const pmix_status_t ended = PMIx_server_finalize();
     streams.restore();
-    EXPECT_EQ(PMIX_SUCCESS, started);
-    EXPECT_EQ(PMIX_SUCCESS, logged);
-    EXPECT_EQ(PMIX_SUCCESS, ended);
+    EXPECT_STATUS(PMIX_SUCCESS, started);
+    EXPECT_STATUS(PMIX_SUCCESS, logged);
+    EXPECT_STATUS(PMIX_SUCCESS, ended);
     EXPECT_EQ(wanted, shown);
     EXPECT_EQ(0, g_host_logs);
 }
@@ -190,9 +191,9 @@ std::string shown(InfoList infos, size_t wanted) {
     const pmix_status_t ended = PMIx_server_finalize();
     std::string text = wanted == 0 ? "" : streams.read(wanted);
     streams.restore();
-    EXPECT_EQ(PMIX_SUCCESS, started);
-    EXPECT_EQ(PMIX_SUCCESS, delivered);
-    EXPECT_EQ(PMIX_SUCCESS, ended);
+    EXPECT_STATUS(PMIX_SUCCESS, started);
+    EXPECT_STATUS(PMIX_SUCCESS, delivered);
+    EXPECT_STATUS(PMIX_SUCCESS, ended);
     return text;
 }
 
@@ -241,9 +242,9 @@ std::string kept(const char* what_goes) {
     InfoList infos;
     infos.append_number<uint32_t>(PMIX_IOF_CACHE_SIZE, 16, PMIX_UINT32);
     if (what_goes != nullptr) infos.append_flag(what_goes, true);
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     for (const char* part : {"0123456789abcdef", "ghijklmnopqrstuv"})
-        EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, part));
+        EXPECT_STATUS(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, part));
     static std::string text;
     text.clear();
     g_over = false;
@@ -256,9 +257,9 @@ std::string kept(const char* what_goes) {
     pmix_proc_t source;
     PMIX_LOAD_PROCID(&source, "job", PMIX_RANK_WILDCARD);
     EXPECT_GE(PMIx_IOF_pull(&source, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, take_text, nullptr, nullptr), 0);
-    EXPECT_EQ(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, "end"));
+    EXPECT_STATUS(PMIX_SUCCESS, deliver(0, PMIX_FWD_STDOUT_CHANNEL, "end"));
     EXPECT_TRUE(wait_for([] { return g_over; }));
-    EXPECT_EQ(PMIX_SUCCESS, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     return text;
 }
 

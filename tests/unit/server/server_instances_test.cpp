@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_instances_test {
 
@@ -49,13 +50,13 @@ size_t memfds() {
 TEST(ServerInstancesTest, Finalize_OfAllProcessesOfARank_EndsTheRank) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0}), other(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
-    ASSERT_EQ(PMIX_SUCCESS, other.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, other.hello());
     uint32_t get = other.start_get({"job", 0}, "never");
     uint32_t fence = other.start_fence({{"job", PMIX_RANK_WILDCARD}});
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
-    EXPECT_EQ(PMIX_SUCCESS, clone.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, clone.ask<Command::finalize>(common::FinalizeRequest{}));
     EXPECT_EQ(0u, s.host.count("client_finalized")) << "two are there still";
     a.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
@@ -72,11 +73,11 @@ TEST(ServerInstancesTest, Finalize_OfAllProcessesOfARank_EndsTheRank) {
 TEST(ServerInstancesTest, Finalize_CloneDiesAfterwards_EndsTheRank) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), clone(s.server, {"job", 0}), other(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, clone.hello());
-    ASSERT_EQ(PMIX_SUCCESS, other.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, other.hello());
     uint32_t get = other.start_get({"job", 0}, "never");
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
     clone.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
     EXPECT_FALSE(other.take(get));
@@ -89,7 +90,7 @@ TEST(ServerInstancesTest, Finalize_CloneDiesAfterwards_EndsTheRank) {
 TEST(ServerInstancesTest, ModexRequest_HostEndsJobInItsCallback_AllRequestsAreAnswered) {
     Setting s;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     unsigned called = 0;
     pmix_status_t statuses[3] = {};
     for (unsigned i = 0; i < 3; ++i) {
@@ -104,7 +105,7 @@ TEST(ServerInstancesTest, ModexRequest_HostEndsJobInItsCallback_AllRequestsAreAn
     }
     a.put("k", "v");
     ASSERT_TRUE(s.server.turn_until([&] { return called == 3; }));
-    for (pmix_status_t status : statuses) EXPECT_EQ(PMIX_SUCCESS, status) << "it had committed before";
+    for (pmix_status_t status : statuses) EXPECT_STATUS(PMIX_SUCCESS, status) << "it had committed before";
     EXPECT_EQ(nullptr, s.server.parts().registry.find("job"));
     EXPECT_TRUE(s.server.turn_until([&] { return a.hung_up(); }));
 }
@@ -129,7 +130,7 @@ TEST(ServerInstancesTest, Deregister_HostRegistersJobAgainInACallback_NewInstanc
     ASSERT_NE(nullptr, s.server.parts().registry.find("job"));
     EXPECT_EQ(1u, s.server.parts().registry.find("job")->clients.size());
     FakeClient a(s.server, {"job", 0});
-    EXPECT_EQ(PMIX_SUCCESS, a.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, a.hello());
 }
 
 // Every upcall that a client causes, from its hello to its end, and in each of them the host ends the client's job at
@@ -198,8 +199,8 @@ TEST(ServerInstancesTest, Construct_HostEndsJobWhileNotifiedOfAFailure_Ends) {
     Setting s(2, 2);
     s.host.inside["notify_event"] = [&] { s.end("job"); };
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     common::GroupRequest group;
     group.call = common::GroupCall::construct;
     group.name = "g";
@@ -224,7 +225,7 @@ TEST(ServerInstancesTest, Get_AnswerIsForAnEarlierInstance_WaitsForItsOwn) {
     s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
     s.server.job("other", 2, 1);
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     uint32_t first = a.start_get({"other", 1}, "k");
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
     s.server.on_loop([&] {
@@ -250,7 +251,7 @@ TEST(ServerInstancesTest, Connect_AnswerIsForAnEarlierInstance_ConnectsNoProcess
     s.server.job("other", 2, 1);
     FakeClient a(s.server, {"job", 0});
     std::vector<ProcId> procs{{"job", 0}, {"other", 1}};
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::ConnectRequest request;
     request.procs = procs;
     uint32_t id = a.start<Command::connect>(request);
@@ -268,7 +269,7 @@ TEST(ServerInstancesTest, Connect_AnswerIsForAnEarlierInstance_ConnectsNoProcess
     id = a.start<Command::connect>(request);
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, id));
     EXPECT_TRUE(s.server.parts().connect.connected(server::Signature(procs)));
 }
 
@@ -281,12 +282,12 @@ TEST(ServerInstancesTest, Fence_DataIsOfAnEarlierInstance_IsDropped) {
     there.job("other", 1, 2);
     {
         FakeClient b(there, {"other", 1});
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         b.put("k", "of the first instance");
         there.settle();
         there.on_loop([&] {
             there.parts().get.modex_request({"other", 1}, [&](pmix_status_t status, common::Bytes bytes) {
-                EXPECT_EQ(PMIX_SUCCESS, status);
+                EXPECT_STATUS(PMIX_SUCCESS, status);
                 blob.assign(bytes.begin(), bytes.end());
             });
             there.parts().host.flush();
@@ -301,8 +302,8 @@ TEST(ServerInstancesTest, Fence_DataIsOfAnEarlierInstance_IsDropped) {
         SCOPED_TRACE(ends ? "the job ends meanwhile" : "it does not");
         s.server.job("other", 2, 1);
         FakeClient a(s.server, {"job", 0}), c(s.server, {"other", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
-        ASSERT_EQ(PMIX_SUCCESS, c.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, c.hello());
         const std::vector<ProcId> procs{{"job", 0}, {"other", PMIX_RANK_WILDCARD}};
         const uint32_t mine = a.start_fence(procs, true), its = c.start_fence(procs, true);
         ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
@@ -318,8 +319,8 @@ TEST(ServerInstancesTest, Fence_DataIsOfAnEarlierInstance_IsDropped) {
         s.host.answer_first();
         s.server.settle();
         if (!ends) {
-            EXPECT_EQ(PMIX_SUCCESS, status_of(a, mine));
-            EXPECT_EQ(PMIX_SUCCESS, status_of(c, its));
+            EXPECT_STATUS(PMIX_SUCCESS, status_of(a, mine));
+            EXPECT_STATUS(PMIX_SUCCESS, status_of(c, its));
         }
         EXPECT_EQ(!ends, has_it());
         s.server.on_loop([&] {
@@ -336,10 +337,10 @@ TEST(ServerInstancesTest, Disconnect_AnswerIsForAnEarlierInstance_KeepsTheNewCon
     FakeClient a(s.server, {"job", 0});
     const std::vector<ProcId> procs{{"job", 0}, {"other", 1}};
     const server::Signature both = server::Signature(procs);
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::ConnectRequest request;
     request.procs = procs;
-    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::connect>(request));
+    ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::connect>(request));
     ASSERT_TRUE(s.server.parts().connect.connected(both));
     s.host.styles["disconnect"] = Style::later;
     uint32_t id = a.start<Command::disconnect>(request);
@@ -351,7 +352,7 @@ TEST(ServerInstancesTest, Disconnect_AnswerIsForAnEarlierInstance_KeepsTheNewCon
     EXPECT_NE(PMIX_SUCCESS, status_of(a, id));
     EXPECT_FALSE(s.server.parts().connect.connected(both));
     s.server.job("other", 2, 1);
-    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::connect>(request));
+    ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::connect>(request));
     s.host.answer_first();
     s.server.settle();
     EXPECT_TRUE(s.server.parts().connect.connected(both)) << "that was about the other that has ended";
@@ -359,7 +360,7 @@ TEST(ServerInstancesTest, Disconnect_AnswerIsForAnEarlierInstance_KeepsTheNewCon
     id = a.start<Command::disconnect>(request);
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1; }));
     s.host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, id));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, id));
     EXPECT_FALSE(s.server.parts().connect.connected(both));
 }
 
@@ -369,7 +370,7 @@ TEST(ServerInstancesTest, Get_BeforeTheJobIsRegistered_IsAnsweredAfterRegistrati
     Setting s(1, 1);
     s.server.add_client("later", 0);
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::GetRequest request;
     request.proc = {"later", 0};
     request.key = PMIX_LOCAL_RANK;
@@ -378,12 +379,12 @@ TEST(ServerInstancesTest, Get_BeforeTheJobIsRegistered_IsAnsweredAfterRegistrati
     s.server.settle();
     EXPECT_FALSE(a.take(reserved));
     s.server.job("later", 1, 1);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, reserved));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, reserved));
     EXPECT_FALSE(a.take(posted)) << "the process has not put it";
     FakeClient late(s.server, {"later", 0});
-    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, late.hello());
     late.put("k", "v");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, posted));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, posted));
 }
 
 // No host deregisters a job that it has never registered.
@@ -397,17 +398,17 @@ TEST(ServerInstancesTest, RemoteNamespaces_AllUsersGone_AreDropped) {
     size_t before = 0;
     {
         FakeClient a(s.server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         for (size_t i = 0; i < kJobs; ++i) {
             const std::string name = "far" + std::to_string(i);
             there.job(name, 1, 1);
             {
                 FakeClient b(there, {name, 0});
-                ASSERT_EQ(PMIX_SUCCESS, b.hello());
+                ASSERT_STATUS(PMIX_SUCCESS, b.hello());
                 b.put("k", "v");
                 there.settle();
                 if (i == 0) before = memfds();
-                EXPECT_EQ(PMIX_SUCCESS, status_of(a, a.start_get({name, 0}, "k")));
+                EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_get({name, 0}, "k")));
             }
             there.settle();
             there.on_loop([&] {
@@ -429,8 +430,8 @@ TEST(ServerInstancesTest, RemoteNamespaces_AllUsersGone_AreDropped) {
 TEST(ServerInstancesTest, Request_MoreThanTheLimitAreOpen_IsRefused) {
     Setting s;
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     uint32_t last = 0;
     for (uint32_t i = 0; i < server::kMaxOpenRequests; ++i) {
         last = a.start_get({"job", 1}, "k");
@@ -450,18 +451,18 @@ TEST(ServerInstancesTest, Request_MoreThanTheLimitAreOpen_IsRefused) {
     s.server.settle();
     EXPECT_FALSE(b.take(other)) << "others may";
     b.put("k", "v");
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, last));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, last));
     uint32_t again = a.start_get({"job", 1}, "another", 60);  // without a limit it waits for the first commit only
     s.server.settle();
     EXPECT_FALSE(a.take(again)) << "those that are answered do not count";
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
 }
 
 // rows: K20
 TEST(ServerInstancesTest, Request_SentAsNotification_ClosesTheConnection) {
     Setting s;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::GetRequest request;
     request.proc = {"job", 1};
     request.key = "k";
@@ -489,16 +490,16 @@ void run_job_once(Setting& s, int number) {
     s.server.job(name, 1, 2);
     {
         FakeClient a(s.server, {name, 0}), b(s.server, {name, 1});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
-        ASSERT_EQ(PMIX_SUCCESS, b.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b.hello());
         common::RegisterEventsRequest events;
         events.codes = {PMIX_EXTERNAL_ERR_BASE - 10 - number};
-        ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(events));
+        ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(events));
         a.put("key", std::string(3000, 'x'));
         const uint32_t ia = a.start_fence({{name, PMIX_RANK_WILDCARD}}, true);
         const uint32_t ib = b.start_fence({{name, PMIX_RANK_WILDCARD}}, true);
-        ASSERT_EQ(PMIX_SUCCESS, status_of(a, ia));
-        ASSERT_EQ(PMIX_SUCCESS, status_of(b, ib));
+        ASSERT_STATUS(PMIX_SUCCESS, status_of(a, ia));
+        ASSERT_STATUS(PMIX_SUCCESS, status_of(b, ib));
         a.kill();
         ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
         b.kill();

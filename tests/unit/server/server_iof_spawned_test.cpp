@@ -10,6 +10,7 @@
 #include "common/values/info_view.h"
 #include "server/iof/spawners.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_iof_spawned_test {
 
@@ -36,8 +37,8 @@ struct Setting {
     Setting()
         : module(module_of(host)), server(&module, options()), tool(server, {"tool", 0}), rank(server, {"job", 0}) {
         server.job("job", 1, 2);
-        EXPECT_EQ(PMIX_SUCCESS, tool.hello({}, common::PeerRole::tool));
-        EXPECT_EQ(PMIX_SUCCESS, rank.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, tool.hello({}, common::PeerRole::tool));
+        EXPECT_STATUS(PMIX_SUCCESS, rank.hello());
     }
     static server::ServerOptions options() {
         server::ServerOptions out;
@@ -51,7 +52,7 @@ struct Setting {
         const pmix_proc_t proc = parent.to_c();
         list.append(PMIX_PARENT_ID, &proc, PMIX_PROC);
         if (inherits) list.append_flag(PMIX_IOF_INHERIT, *inherits);
-        ASSERT_EQ(PMIX_SUCCESS, server.add_job(nspace, 0, list));
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job(nspace, 0, list));
     }
     pmix_status_t pull(FakeClient& client, uint64_t reference, common::ProcList procs,
                        pmix_iof_channel_t channels = kOut) {
@@ -99,7 +100,7 @@ TEST(ServerIofSpawnedTest, Output_OfASpawnedJob_GoesToTheReadersOfItsParent) {
     s.spawned("child", {"job", 1});
     s.spawned("grandchild", {"child", 0}, true);
     s.spawned("silent", {"job", 1}, false);
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
     s.deliver({"child", 0}, "a");
     s.deliver({"grandchild", 0}, "b");
     s.deliver({"silent", 0}, "c");
@@ -114,8 +115,8 @@ TEST(ServerIofSpawnedTest, Output_OfASpawnedJob_GoesToTheReadersOfItsParent) {
 TEST(ServerIofSpawnedTest, Output_OfAProcessSpawnedByAnotherRank_IsNotMeant) {
     Setting s;
     s.spawned("child", {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", 0}}));
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 2, {{"job", 1}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 2, {{"job", 1}}));
     s.deliver({"child", 0}, "a");
     s.deliver({"child", 0}, "");
     EXPECT_EQ("2 child a;2 child ;", s.got(s.tool));
@@ -125,7 +126,7 @@ TEST(ServerIofSpawnedTest, Output_OfAProcessSpawnedByAnotherRank_IsNotMeant) {
 TEST(ServerIofSpawnedTest, Output_OfASpawnedJob_GoesToNoProcess) {
     Setting s;
     s.spawned("child", {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.rank, 1, {{"job", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.rank, 1, {{"job", PMIX_RANK_WILDCARD}}));
     s.deliver({"child", 0}, "a");
     EXPECT_EQ("", s.got(s.rank));
 }
@@ -135,10 +136,10 @@ TEST(ServerIofSpawnedTest, ReadersOfTheJobItself_HaveWhatTheyHadBefore) {
     Setting s;
     s.spawned("child", {"job", 1});
     s.spawned("grandchild", {"child", 0});
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
     s.deliver({"child", 0}, "early");
     EXPECT_EQ("1 child early;", s.got(s.tool));
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 2, {{"child", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 2, {{"child", PMIX_RANK_WILDCARD}}));
     EXPECT_EQ("2 child early;", s.got(s.tool));
     s.deliver({"child", 0}, "late");
     EXPECT_EQ("2 child late;", s.got(s.tool));
@@ -149,7 +150,7 @@ TEST(ServerIofSpawnedTest, ReadersOfTheJobItself_HaveWhatTheyHadBefore) {
 // proves: PMIx_Spawn PMIX_FWD_STDDIAG server
 TEST(ServerIofSpawnedTest, Spawn_ThatSaysWhatIsForwarded_HasSettledIt) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.tool, 1, {{"job", PMIX_RANK_WILDCARD}}));
     for (const char* says : {"", PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDDIAG}) {
         s.spawned("child.1", {"job", 0});
         common::SpawnRequest request;
@@ -160,7 +161,7 @@ TEST(ServerIofSpawnedTest, Spawn_ThatSaysWhatIsForwarded_HasSettledIt) {
         InfoList infos;
         if (*says != 0) infos.append_flag(says, false);
         request.infos = common::Infos(std::move(infos));
-        ASSERT_EQ(PMIX_SUCCESS, s.rank.ask<Command::spawn>(request));
+        ASSERT_STATUS(PMIX_SUCCESS, s.rank.ask<Command::spawn>(request));
         s.deliver({"child.1", 0}, "a");
         EXPECT_EQ(*says != 0 ? "" : "1 child.1 a;", s.got(s.tool)) << says;
         s.server.on_loop([&] {
@@ -196,7 +197,7 @@ TEST(ServerIofSpawnedTest, Line_HasAnEnd) {
     proc.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
     proc.append(PMIX_PARENT_ID, &parent, PMIX_PROC);
     one.append(PMIX_PROC_INFO_ARRAY, std::move(common::array_value(std::move(proc))).value());
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("mixed", 0, one));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("mixed", 0, one));
     EXPECT_EQ((common::ProcList{{"job", 1}}), s.line({"mixed", 1}));
     EXPECT_EQ((common::ProcList{}), s.line({"mixed", 0}));
 }

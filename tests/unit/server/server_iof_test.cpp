@@ -9,6 +9,7 @@
 #include "common/values/info_view.h"
 #include "server/iof/iof_queue.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace server_iof_test {
 
@@ -24,8 +25,8 @@ struct Setting {
     explicit Setting(server::ServerOptions options = {})
         : module(host.module()), server(&module, std::move(options)), a(server, {"job", 0}), b(server, {"job", 1}) {
         server.job("job", 1, 2);
-        EXPECT_EQ(PMIX_SUCCESS, a.hello());
-        EXPECT_EQ(PMIX_SUCCESS, b.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, a.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, b.hello());
     }
     pmix_status_t pull(FakeClient& client, uint64_t reference, common::ProcList procs,
                        pmix_iof_channel_t channels = kOut, InfoList infos = {}) {
@@ -90,18 +91,18 @@ InfoList limit(uint32_t bytes, const char* how = nullptr) {
 // rows: O1 O8 U16
 TEST(ServerIofTest, Pull_TwoReaders_EachGetsItsOutputAndTheHostTheirIds) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 7, {{"far", PMIX_RANK_WILDCARD}}, kOut));
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.b, 7, {{"far", 2}}, kOut | kErr));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 7, {{"far", PMIX_RANK_WILDCARD}}, kOut));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.b, 7, {{"far", 2}}, kOut | kErr));
     ASSERT_EQ(2u, s.host.count("iof_pull"));
     const Seen& seen = *s.host.last("iof_pull");
     EXPECT_EQ((std::vector<ProcId>{{"far", 2}}), seen.procs);
     EXPECT_EQ(kOut | kErr, seen.channels);
     EXPECT_EQ(::geteuid(), number_of(seen.infos, PMIX_USERID));
     EXPECT_EQ(::getegid(), number_of(seen.infos, PMIX_GRPID));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 1}, "one"));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 2}, "two"));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 2}, "error", kErr));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 2}, ""));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 1}, "one"));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 2}, "two"));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 2}, "error", kErr));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 2}, ""));
     EXPECT_EQ("onetwo$", s.text(s.a));
     EXPECT_EQ("twoerror$", s.text(s.b));
 }
@@ -124,20 +125,20 @@ TEST(ServerIofTest, WhatCannotBePulled) {
 // proves: PMIx_IOF_pull PMIX_IOF_CACHE_SIZE PMIX_IOF_DROP_OLDEST server
 TEST(ServerIofTest, Deliver_BeforeAnyReader_IsCachedUpToTheLimitAndTheRestCounted) {
     Setting s;
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "0123456789", kOut, limit(16)));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "abcdefghij", kOut, limit(16)));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 1}, "0123456789", kOut, limit(16, PMIX_IOF_DROP_OLDEST)));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 1}, "abcdefghij", kOut, limit(16, PMIX_IOF_DROP_OLDEST)));
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 1}, ""));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, "0123456789", kOut, limit(16)));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, "abcdefghij", kOut, limit(16)));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 1}, "0123456789", kOut, limit(16, PMIX_IOF_DROP_OLDEST)));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 1}, "abcdefghij", kOut, limit(16, PMIX_IOF_DROP_OLDEST)));
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 1}, ""));
     uint64_t lost = 0;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
     EXPECT_EQ("0123456789abcdef", s.text(s.a, &lost));
     EXPECT_EQ(0u, lost) << "what is missing lies behind";
     s.deliver({"far", 0}, "next");
     EXPECT_EQ("next", s.text(s.a, &lost));
     EXPECT_EQ(4u, lost);
     lost = 0;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 1}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 1}}));
     EXPECT_EQ("456789abcdefghij$", s.text(s.b, &lost));
     EXPECT_EQ(4u, lost);
     EXPECT_EQ(0u, s.cache().bytes());
@@ -173,7 +174,7 @@ TEST(ServerIofTest, TheCacheIsBoundedForOneAndForAll) {
     }
     EXPECT_LE(s.cache().bytes(), common::kIofCacheTotal + 100'000);
     uint64_t lost = 0;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
     s.deliver({"far", 0}, "y");
     EXPECT_EQ("y", s.text(s.a, &lost)) << "the first gave way";
     EXPECT_EQ(60'000u, lost);
@@ -188,8 +189,8 @@ TEST(ServerIofTest, TheCacheIsBoundedForOneAndForAll) {
 // rows: O8
 TEST(ServerIofTest, AReaderThatGivesNoCreditHoldsUpItsSourceAndNothingElse) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(100'000)));
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 1}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(100'000)));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 1}}));
     const std::string block(50'000, 'x');
     std::vector<std::shared_ptr<pmix_status_t>> answers;
     size_t accepted = 0;
@@ -201,7 +202,7 @@ TEST(ServerIofTest, AReaderThatGivesNoCreditHoldsUpItsSourceAndNothingElse) {
     EXPECT_GE(accepted * block.size(), common::kIofWindow);
     EXPECT_LE(accepted * block.size(), common::kIofWindow + common::kIofFrameBytes + 100'000 + block.size());
     for (int i = 0; i < 20; ++i) {
-        EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 1}, block)) << "others go on";
+        EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 1}, block)) << "others go on";
         EXPECT_EQ(block.size(), s.text(s.b).size());
         s.credit(s.b, 1, block.size() + common::kIofFrameCost);
     }
@@ -216,18 +217,18 @@ TEST(ServerIofTest, AReaderThatGivesNoCreditHoldsUpItsSourceAndNothingElse) {
     EXPECT_EQ(20 * block.size(), got);
     EXPECT_EQ(0u, lost);
     s.server.settle();
-    for (const auto& answer : answers) EXPECT_EQ(PMIX_SUCCESS, *answer);
+    for (const auto& answer : answers) EXPECT_STATUS(PMIX_SUCCESS, *answer);
 }
 
 // rows: O1 O4
 // proves: PMIx_IOF_pull PMIX_IOF_DROP_OLDEST server
 TEST(ServerIofTest, AReaderThatLetsDropHoldsUpNobodyAndIsTold) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(100'000, PMIX_IOF_DROP_OLDEST)));
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(100'000, PMIX_IOF_DROP_OLDEST)));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 0}}));
     const std::string block(50'000, 'x');
     for (int i = 0; i < 40; ++i) {
-        EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, block)) << "the same stream, another reader";
+        EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, block)) << "the same stream, another reader";
         EXPECT_EQ(block.size(), s.text(s.b).size());
         s.credit(s.b, 1, block.size() + common::kIofFrameCost);
     }
@@ -247,9 +248,10 @@ TEST(ServerIofTest, AReaderThatLetsDropHoldsUpNobodyAndIsTold) {
 TEST(ServerIofTest, WhichOutputIsDroppedIsTheReadersChoice) {
     for (const char* how : {PMIX_IOF_DROP_NEWEST, PMIX_IOF_DROP_OLDEST}) {
         Setting s;
-        ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(200'000, how)));
+        ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, limit(200'000, how)));
         // What goes out at once is its credit's worth; behind it, the limit's worth is kept, of 40 blocks.
-        for (char c = 'A'; c < 'A' + 40; ++c) EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, std::string(50'000, c)));
+        for (char c = 'A'; c < 'A' + 40; ++c)
+            EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, std::string(50'000, c)));
         uint64_t lost = 0;
         std::string all;
         for (int i = 0; i < 100; ++i) {
@@ -258,7 +260,7 @@ TEST(ServerIofTest, WhichOutputIsDroppedIsTheReadersChoice) {
             s.credit(s.a, 1, some.size() + 20 * common::kIofFrameCost);
         }
         // The number of missing bytes is sent with the next output.
-        EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "end"));
+        EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, "end"));
         all += s.text(s.a, &lost);
         EXPECT_EQ(40 * 50'000 + 3, all.size() + lost) << how;
         const bool has_last = all.find(static_cast<char>('A' + 39)) != std::string::npos;
@@ -270,7 +272,7 @@ TEST(ServerIofTest, WhichOutputIsDroppedIsTheReadersChoice) {
 // rows: O8
 TEST(ServerIofTest, ADelivererThatDoesNotWaitIsRefusedInTheEnd) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
     const std::string block(4u << 20, 'x');
     std::vector<std::shared_ptr<pmix_status_t>> answers;
     for (int i = 0; i < 24; ++i) answers.push_back(s.deliver({"far", 0}, block));
@@ -289,7 +291,7 @@ TEST(ServerIofTest, TheEndOfAPullSaysWhetherItWasACopy) {
     Setting s;
     InfoList copy;
     copy.append_flag(PMIX_IOF_COPY, true);
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, std::move(copy)));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}, kOut, std::move(copy)));
     s.a.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("iof_pull") == 2; }));
     EXPECT_NE(0u, number_of(s.host.last("iof_pull")->infos, PMIX_IOF_STOP));
@@ -299,7 +301,7 @@ TEST(ServerIofTest, TheEndOfAPullSaysWhetherItWasACopy) {
 // rows: O6
 TEST(ServerIofTest, DeregistrationSendsWhatIsLeftAndThenAnswers) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.a, 1, {{"far", 0}}));
     const std::string block(200'000, 'x');
     auto first = s.deliver({"far", 0}, block), second = s.deliver({"far", 0}, block),
          third = s.deliver({"far", 0}, block);
@@ -308,8 +310,8 @@ TEST(ServerIofTest, DeregistrationSendsWhatIsLeftAndThenAnswers) {
     off.reference = 1;
     const uint32_t id = s.a.start<Command::iof_deregister>(off);
     s.server.settle();
-    EXPECT_EQ(PMIX_SUCCESS, *third) << "nobody waits for a reader that leaves";
-    EXPECT_EQ(PMIX_SUCCESS, *s.deliver({"far", 0}, "later"));
+    EXPECT_STATUS(PMIX_SUCCESS, *third) << "nobody waits for a reader that leaves";
+    EXPECT_STATUS(PMIX_SUCCESS, *s.deliver({"far", 0}, "later"));
     size_t got = 0;
     for (int i = 0; i < 20; ++i) {
         const size_t n = s.text(s.a).size();
@@ -322,7 +324,7 @@ TEST(ServerIofTest, DeregistrationSendsWhatIsLeftAndThenAnswers) {
     EXPECT_EQ(3 * block.size(), got);
     auto reply = s.a.take(id);
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::iof_deregister>(off));
     EXPECT_EQ(1u, s.cache().streams()) << "later output waits for the next reader";
 }
@@ -334,7 +336,7 @@ TEST(ServerIofTest, InputGoesUpWithItsSourceAndTargets) {
     request.procs = {{"job", PMIX_RANK_WILDCARD}};
     const std::string text = "input";
     request.data = common::Bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
     const Seen* seen = s.host.last("push_stdin");
     ASSERT_NE(nullptr, seen);
     EXPECT_EQ(ProcId("job", 0), seen->proc);
@@ -342,7 +344,7 @@ TEST(ServerIofTest, InputGoesUpWithItsSourceAndTargets) {
     EXPECT_EQ("input", std::string(seen->blob.begin(), seen->blob.end()));
     EXPECT_EQ(::geteuid(), number_of(seen->infos, PMIX_USERID));
     request.data = {};
-    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
     EXPECT_TRUE(s.host.last("push_stdin")->null_blob) << "zero bytes: the end";
     s.host.styles["push_stdin"] = Style::fails;
     s.host.statuses["push_stdin"] = PMIX_ERR_NOT_SUPPORTED;
@@ -381,13 +383,13 @@ TEST(ServerIofTest, Push_OfAStoppedSource_WaitsUntilItMayGoOn) {
         EXPECT_EQ("", pushed());
         EXPECT_EQ(2u, s.server.parts().iof.input().held());
         if (source && source->rank == 0) {
-            EXPECT_EQ(PMIX_SUCCESS, s.b.wait(start(s.b, "b"))->header.status) << "another source";
+            EXPECT_STATUS(PMIX_SUCCESS, s.b.wait(start(s.b, "b"))->header.status) << "another source";
             s.host.seen.clear();
         }
         control(source, false);
         EXPECT_EQ("1 2 ", pushed());
-        EXPECT_EQ(PMIX_SUCCESS, s.a.wait(first)->header.status);
-        EXPECT_EQ(PMIX_SUCCESS, s.a.wait(second)->header.status);
+        EXPECT_STATUS(PMIX_SUCCESS, s.a.wait(first)->header.status);
+        EXPECT_STATUS(PMIX_SUCCESS, s.a.wait(second)->header.status);
         EXPECT_EQ(0u, s.server.parts().iof.input().held());
     }
     // Another source may go on: this one is still stopped.
@@ -398,10 +400,10 @@ TEST(ServerIofTest, Push_OfAStoppedSource_WaitsUntilItMayGoOn) {
     s.server.settle();
     control(ProcId("job", 1), false);
     EXPECT_EQ("b ", pushed());
-    EXPECT_EQ(PMIX_SUCCESS, s.b.wait(of_b)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s.b.wait(of_b)->header.status);
     control(ProcId("job", 0), false);
     EXPECT_EQ("b a ", pushed());
-    EXPECT_EQ(PMIX_SUCCESS, s.a.wait(of_a)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.wait(of_a)->header.status);
     // A source that ends is forgotten with its pushes.
     control(ProcId("job", 0), true);
     start(s.a, "3");
@@ -419,7 +421,7 @@ TEST(ServerIofTest, Push_AnsweredWithXoff_StopsItsSource) {
     const std::string text = "x";
     request.data = common::Bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
     s.host.statuses["push_stdin"] = PMIX_ERR_IOF_XOFF;
-    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.ask<Command::iof_push>(request));
     s.host.statuses.clear();
     const uint32_t next = s.a.start<Command::iof_push>(request);
     s.server.settle();
@@ -428,7 +430,7 @@ TEST(ServerIofTest, Push_AnsweredWithXoff_StopsItsSource) {
         s.server.parts().iof.input().go_on({{"job", 0}});
         return PMIX_SUCCESS;
     });
-    EXPECT_EQ(PMIX_SUCCESS, s.a.wait(next)->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.wait(next)->header.status);
     EXPECT_EQ(2u, s.host.count("push_stdin"));
 }
 
@@ -437,7 +439,7 @@ TEST(ServerIofTest, AHostWithoutTheEntriesForwardsNothing) {
     TestServer server(nullptr);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::IofPullRequest pull;
     pull.channels = kOut;
     pull.procs = {{"far", 0}};
@@ -480,17 +482,17 @@ TEST(IofQueue, Held_SomeAreTaken_AreAnsweredAsTheyFit) {
     for (pmix_status_t& answer : answers)
         queue.push(output_of(60),
                    std::make_shared<server::IofReceipt>([&answer](pmix_status_t status) { answer = status; }));
-    EXPECT_EQ(PMIX_SUCCESS, answers[0]);
+    EXPECT_STATUS(PMIX_SUCCESS, answers[0]);
     EXPECT_EQ(1, answers[1]) << "it goes beyond the limit";
     EXPECT_EQ(10u, queue.take(10).size);
     EXPECT_EQ(1, answers[1]) << "50 bytes and its 60 are more than 100";
     EXPECT_EQ(20u, queue.take(20).size);
-    EXPECT_EQ(PMIX_SUCCESS, answers[1]) << "30 bytes and its 60 fit";
+    EXPECT_STATUS(PMIX_SUCCESS, answers[1]) << "30 bytes and its 60 fit";
     EXPECT_EQ(1, answers[2]);
     EXPECT_EQ(30u, queue.take(30).size);
     EXPECT_EQ(1, answers[2]) << "60 bytes and its 60 do not";
     EXPECT_EQ(20u, queue.take(20).size);
-    EXPECT_EQ(PMIX_SUCCESS, answers[2]);
+    EXPECT_STATUS(PMIX_SUCCESS, answers[2]);
 }
 
 }  // namespace server_iof_test

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "server/collectives/left_commits.h"
+#include "support/status.h"
 #include "unit/server/server_memory_fence_setting.h"
 
 namespace pmix::test::server_left_commits_test {
@@ -86,14 +87,14 @@ TEST_F(ServerLeftCommits, ProcessSendsSomething_IsTakenBeforeIt) {
     EXPECT_EQ(of(0), "sent after it");
     ASSERT_TRUE(a->leave(3, "third"));
     common::FinalizeRequest over;
-    EXPECT_EQ(a->wait_at_once(a->start<Command::finalize>(over))->header.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->wait_at_once(a->start<Command::finalize>(over))->header.status);
     EXPECT_EQ(of(0), "third");
 }
 
 TEST_F(ServerLeftCommits, AnotherOneAsks_IsTakenBeforeTheAnswer) {
     begin_watch();
     ASSERT_TRUE(a->leave(1, "left"));
-    EXPECT_EQ(b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status);
     EXPECT_EQ(of(0), "left");
 }
 
@@ -104,7 +105,7 @@ TEST_F(ServerLeftCommits, HostAsks_IsTakenBeforeTheAnswer) {
     ASSERT_TRUE(a->leave(2, "left"));
     bool told = false;
     const auto respond = [&](pmix_status_t status, common::Bytes data) {
-        EXPECT_EQ(status, PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, status);
         EXPECT_NE(std::search(data.begin(), data.end(), kLeft.begin(), kLeft.end()), data.end()) << "the newest";
         told = true;
     };
@@ -125,7 +126,7 @@ TEST_F(ServerLeftCommits, SomebodyWaits_CommitsGoByTheSocketUntilTheNextRound) {
     EXPECT_EQ(watch(), Watch::closed);
     EXPECT_FALSE(a->leave(2, "by the socket"));
     a->put("another", "there");
-    EXPECT_EQ(b->wait_at_once(get)->header.status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->wait_at_once(get)->header.status);
     const uint32_t round = a->join(true, 0).round;
     b->join();
     b->tell_joined(round);
@@ -250,7 +251,7 @@ TEST_F(ServerLeftCommits, CloneFences_WhatTheOtherOneLeftIsTaken) {
     begin_watch();
     ASSERT_TRUE(a->leave(1, "left"));
     Rank clone(*server, 0);
-    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     clone.start_request(FenceUse::lacks);
     EXPECT_TRUE(until_there("left"));
     EXPECT_EQ(watch(), Watch::closed);

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "support/status.h"
 #include "transport/memory/fence_memory.h"
 #include "unit/server/server_fence_setting.h"
 
@@ -35,7 +36,7 @@ class Rank : public FakeClient {
         auto reply = wait_at_once(id);
         if (!reply) return PMIX_ERR_LOST_CONNECTION;
         common::FenceReply message;
-        EXPECT_EQ(common::decode_message(reply->payload, message), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, message));
         given = message.memory_ranks;
         if (given != 0) {
             slot = message.memory_slot;
@@ -97,21 +98,21 @@ struct MemoryFenceSetting {
         server->job("job", nodes, 2);
         a = std::make_unique<Rank>(*server, 0);
         b = std::make_unique<Rank>(*server, 1);
-        ASSERT_EQ(a->hello(), PMIX_SUCCESS);
-        ASSERT_EQ(b->hello(), PMIX_SUCCESS);
+        ASSERT_STATUS(PMIX_SUCCESS, a->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b->hello());
         a->drop_descriptors();
         b->drop_descriptors();
     }
     void meet(FenceUse first = FenceUse::lacks, FenceUse second = FenceUse::lacks) {
         const uint32_t fa = a->start_request(first), fb = b->start_request(second);
-        EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-        EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+        EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     }
     // The request of one is under way; this one asks too.
     void meet_by_request(Rank& rank, uint32_t other) {
         const uint32_t fence = rank.start_request(FenceUse::has);
-        EXPECT_EQ(rank.end_request(fence), PMIX_SUCCESS);
-        EXPECT_EQ((&rank == b.get() ? a : b)->end_request(other), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, rank.end_request(fence));
+        EXPECT_STATUS(PMIX_SUCCESS, (&rank == b.get() ? a : b)->end_request(other));
     }
     void begin_in_memory(unsigned nodes = 1, server::ServerOptions options = {}) {
         begin(nodes, std::move(options));
@@ -126,8 +127,8 @@ struct MemoryFenceSetting {
         const uint32_t first_a = a->start_request(FenceUse::lacks), first_b = b->start_request(FenceUse::lacks);
         server->settle();
         host.answer_waiting();
-        EXPECT_EQ(a->end_request(first_a), PMIX_SUCCESS);
-        EXPECT_EQ(b->end_request(first_b), PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, a->end_request(first_a));
+        EXPECT_STATUS(PMIX_SUCCESS, b->end_request(first_b));
         const uint32_t round = a->join().round;
         b->join();
         b->tell_joined(round);

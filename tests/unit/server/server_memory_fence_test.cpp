@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "support/status.h"
 #include "unit/server/server_memory_fence_setting.h"
 
 namespace pmix::test::server_memory_fence_test {
@@ -76,7 +77,7 @@ TEST_F(ServerMemoryFence, ProcessesOfSeveralUsers_AreNotGivenIt) {
     server->add_client("mixed", 0);
     server->add_client("mixed", 1, ::geteuid() + 1);
     Rank one(*server, 0, "mixed");
-    ASSERT_EQ(one.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, one.hello());
     one.drop_descriptors();
     one.start_request(FenceUse::lacks);
     server->settle();
@@ -101,7 +102,7 @@ TEST_F(ServerMemoryFence, CommitThatIsUnderWay_IsWaitedFor) {
     pmix_status_t status = PMIX_ERROR;
     bool ask = true;
     EXPECT_EQ(b->look(round, &status, &ask), Ended::ended);
-    EXPECT_EQ(status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, status);
     EXPECT_FALSE(ask);
     EXPECT_EQ(host.count("fence"), 0u);
 }
@@ -117,8 +118,8 @@ TEST_F(ServerMemoryFence, CommitsThatNeverWere_EndWhenAllHaveAsked) {
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(b->answered(fb, status));
     const uint32_t fa = a->start_request(FenceUse::joined, round);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     EXPECT_EQ(a->memory->state().round, round + 1);
 }
@@ -177,7 +178,7 @@ TEST_F(ServerMemoryFence, AskedWhileTheHostHasIt_IsAnsweredWithIt) {
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(a->answered(fa, status));
     host.answer_waiting();
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
     EXPECT_EQ(b->look(round), Ended::ended);
     EXPECT_EQ(host.count("fence"), 2u);
 }
@@ -192,8 +193,8 @@ TEST_F(ServerMemoryFence, RequestOfAnother_TakesAllAlong) {
     EXPECT_EQ(a->look(round, nullptr, &ask), Ended::ended);
     EXPECT_TRUE(ask);
     const uint32_t fa = a->start_request(FenceUse::joined, round);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     EXPECT_EQ(a->memory->state().round, round + 1);
 }
@@ -203,7 +204,7 @@ TEST_F(ServerMemoryFence, AskedForARoundThatIsOver_IsAnsweredAtOnce) {
     begin_in_memory();
     const uint32_t round = a->join().round;
     EXPECT_EQ(b->join().kind, Joined::ended);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     EXPECT_EQ(a->memory->state().mode, Mode::open) << "nothing else comes of it";
     EXPECT_EQ(a->memory->state().joined, 0u);
 }
@@ -214,7 +215,7 @@ TEST_F(ServerMemoryFence, SleptThroughARoundByRequest_IsToldToAsk) {
     begin_in_memory();
     const uint32_t round = a->join().round;
     const uint32_t other = a->start_request(FenceUse::has);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS) << "both are in the first round";
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has))) << "both are in the first round";
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(a->answered(other, status));
     meet_by_request(*b, other);
@@ -225,8 +226,8 @@ TEST_F(ServerMemoryFence, SleptThroughARoundByRequest_IsToldToAsk) {
     // It takes part in nothing else, though a round has been turned since.
     EXPECT_EQ(b->join().kind, Joined::waits);
     const uint32_t third = a->start_request(FenceUse::has);
-    EXPECT_EQ(a->end_request(third), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(third));
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     // Once: a further request takes part in the next one.
     const uint32_t again = a->start_request(FenceUse::joined, round);
     server->settle();
@@ -237,13 +238,13 @@ TEST_F(ServerMemoryFence, SleptThroughARoundByRequest_IsToldToAsk) {
 TEST_F(ServerMemoryFence, JoinedAndStopped_Counts) {
     begin_in_memory();
     const uint32_t round = a->join().round;
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     EXPECT_EQ(b->join().kind, Joined::waits);
     bool ask = false;
     ASSERT_EQ(a->look(round, nullptr, &ask), Ended::ended);
     EXPECT_TRUE(ask);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     EXPECT_EQ(a->memory->state().mode, Mode::open) << "its answer disturbs nobody";
     EXPECT_EQ(a->join().kind, Joined::ended);
 }
@@ -253,7 +254,7 @@ TEST_F(ServerMemoryFence, JoinedAndDead_Counts) {
     begin_in_memory();
     a->join();
     a->kill();
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
     EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_ERR_PARTIAL_SUCCESS) << "not in the next one";
 }
 
@@ -262,8 +263,8 @@ TEST_F(ServerMemoryFence, JoinedAndFinalized_Counts) {
     begin_in_memory();
     a->join();
     common::FinalizeRequest over;
-    EXPECT_EQ(a->wait_at_once(a->start<Command::finalize>(over))->header.status, PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->wait_at_once(a->start<Command::finalize>(over))->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
 }
 
 // Its data is what the others wait for: it counts when that is here, and its own request may come later yet.
@@ -276,11 +277,11 @@ TEST_F(ServerMemoryFence, JoinedWithACommitUnderWay_CountsWhenThatIsHere) {
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(b->answered(fb, status));
     a->commit(2, "new");
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     const Seen* seen = host.last("fence");
     EXPECT_TRUE(common::InfoView(seen->infos).flag(PMIX_COLLECT_DATA)) << "it has asked for that";
     EXPECT_NE(std::string(seen->blob.begin(), seen->blob.end()).find("new"), std::string::npos);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     EXPECT_EQ(host.count("fence"), 2u);
 }
 
@@ -291,8 +292,8 @@ TEST_F(ServerMemoryFence, JoinedWithACommitThatNeverWas_CountsWhenItAsks) {
     const uint32_t fb = b->start_request(FenceUse::has);
     server->settle();
     const uint32_t fa = a->start_request(FenceUse::joined, round);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     a->commit(1'000'000, "late");
     const uint32_t next = b->start_request(FenceUse::has);
     server->settle();
@@ -338,14 +339,14 @@ TEST_F(ServerMemoryFence, RoundThatAProcessHasLeft_IsOneOfRequests) {
     EXPECT_EQ(b->join().kind, Joined::refused);
     const uint32_t fa = a->start_request(FenceUse::joined, round);
     server->settle();
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     // The same where another one is the first to ask.
     const uint32_t next = a->join().round;
     a->memory->leave(next);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS) << "it had joined";
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, next)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has))) << "it had joined";
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, next)));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
 }
 
@@ -356,9 +357,9 @@ TEST_F(ServerMemoryFence, WildcardTwice_IsARequestForTheJob) {
     common::FenceRequest request;
     request.memory = FenceUse::has;
     request.procs = {{"job", PMIX_RANK_WILDCARD}, {"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(b->end_request(b->start<Command::fence>(request)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start<Command::fence>(request)));
     EXPECT_EQ(a->memory->state().round, round + 1);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
 }
 
 // All of the job and a rank of it are a set of its own: its end is no end of the job's round.
@@ -381,14 +382,14 @@ TEST_F(ServerMemoryFence, CloneAsks_IsInTheNextRound) {
     begin_in_memory();
     const uint32_t round = a->join().round;
     Rank clone(*server, 0);
-    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     const uint32_t fc = clone.start_request(FenceUse::none);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(clone.answered(fc, status)) << "the other one is missing";
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
-    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
+    EXPECT_STATUS(PMIX_SUCCESS, clone.end_request(fc));
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     meet(FenceUse::has, FenceUse::has);
     EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "a rank of two processes";
 }
@@ -400,33 +401,33 @@ TEST_F(ServerMemoryFence, CloneAsks_CommitsOfTheOtherOneAreHere_IsInTheNextRound
     server->settle();
     const uint32_t round = a->join(true, 1).round;
     Rank clone(*server, 0);
-    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     const uint32_t fc = clone.start_request(FenceUse::none);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(clone.answered(fc, status));
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
-    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
+    EXPECT_STATUS(PMIX_SUCCESS, clone.end_request(fc));
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
 }
 
 TEST_F(ServerMemoryFence, CloneAsks_CommitsOfTheOtherOneAreUnderWay_ThatIsInTheNextRound) {
     begin_in_memory();
     const uint32_t round = a->join(true, 1).round;
     Rank clone(*server, 0);
-    ASSERT_EQ(clone.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, clone.hello());
     clone.commit(1, "of the clone");
     const uint32_t fc = clone.start_request(FenceUse::none);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_SUCCESS);
-    EXPECT_EQ(clone.end_request(fc), PMIX_SUCCESS) << "it has taken part for its rank";
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
+    EXPECT_STATUS(PMIX_SUCCESS, clone.end_request(fc)) << "it has taken part for its rank";
     const uint32_t next = b->start_request(FenceUse::has);
     server->settle();
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(b->answered(next, status));
     a->commit(1, "of a");
-    EXPECT_EQ(b->end_request(next), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(next));
     EXPECT_EQ(b->read_text(0, "k").value_or("-"), "of a");
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
 }
 
 // rows: F8
@@ -449,7 +450,7 @@ TEST_F(ServerMemoryFence, DeathAfterAllHaveJoined_IsNoError) {
     EXPECT_TRUE(server->run_at_once_until([&] { return a->look(round) == Ended::ended; }));
     pmix_status_t status = PMIX_ERROR;
     a->look(round, &status);
-    EXPECT_EQ(status, PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, status);
     EXPECT_EQ(a->memory->state().mode, Mode::by_request) << "the next round has one process less";
 }
 
@@ -471,7 +472,7 @@ TEST_F(ServerMemoryFence, DeathOfTheLastOne_BeforeItTells_TurnsToRequests) {
     EXPECT_EQ(b->join().kind, Joined::last_to_server);
     b->kill();
     EXPECT_TRUE(until(Mode::by_request));
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS) << "all had joined";
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round))) << "all had joined";
 }
 
 TEST_F(ServerMemoryFence, RankThatIsRegisteredLater_MakesANewOne) {
@@ -482,13 +483,13 @@ TEST_F(ServerMemoryFence, RankThatIsRegisteredLater_MakesANewOne) {
     const auto* nspace = server->parts().registry.find("job");
     EXPECT_EQ(server->parts().fence.memories().find(*nspace), nullptr);
     Rank c(*server, 7);
-    ASSERT_EQ(c.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     c.drop_descriptors();
     const uint32_t fa = a->start_request(FenceUse::joined, round), fb = b->start_request(FenceUse::has);
     const uint32_t fc = c.start_request(FenceUse::lacks);
-    EXPECT_EQ(c.end_request(fc), PMIX_SUCCESS);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, c.end_request(fc));
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     EXPECT_EQ(a->given, 3u) << "what it has is no longer one";
     EXPECT_EQ(b->given, 3u);
     EXPECT_EQ(c.given, 3u);
@@ -503,22 +504,23 @@ TEST_F(ServerMemoryFence, AskedForARoundOfAnEarlierMemory_IsAnsweredWithItsEnd) 
     EXPECT_EQ(b->join().kind, Joined::ended);
     server->add_client("job", 7);
     Rank c(*server, 7);
-    ASSERT_EQ(c.hello(), PMIX_SUCCESS);
+    ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     c.drop_descriptors();
     // The next fence of the others.
     const uint32_t fb = b->start_request(FenceUse::has), fc = c.start_request(FenceUse::lacks);
     server->settle();
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS) << "it is no part of the next";
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)))
+        << "it is no part of the next";
     pmix_status_t status = PMIX_ERROR;
     EXPECT_FALSE(b->answered(fb, status) || c.answered(fc, status));
     const uint32_t fa = a->start_request(FenceUse::has);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
-    EXPECT_EQ(c.end_request(fc), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
+    EXPECT_STATUS(PMIX_SUCCESS, c.end_request(fc));
     ASSERT_EQ(c.memory->state().mode, Mode::open);
     EXPECT_GT(c.memory->state().round, round) << "a number that was not in use before";
     // All are in the new one by now: it ends at once, and nobody there is disturbed.
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     EXPECT_EQ(c.memory->state().mode, Mode::open);
 }
 
@@ -572,7 +574,7 @@ TEST_F(ServerMemoryFence, SegmentThatWasReplaced_IsAskedFor) {
     bool ask = false;
     b->look(round, nullptr, &ask);
     EXPECT_TRUE(ask);
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::joined, round)), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::joined, round)));
     EXPECT_EQ(b->memory->state().mode, Mode::open);
 }
 
@@ -624,8 +626,8 @@ TEST_F(ServerMemoryFence, WordThatLies_EndsInRequests) {
     const uint32_t fb = b->start_request(FenceUse::has);
     EXPECT_TRUE(until(Mode::by_request));
     const uint32_t fa = a->start_request(FenceUse::has);
-    EXPECT_EQ(a->end_request(fa), PMIX_SUCCESS);
-    EXPECT_EQ(b->end_request(fb), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, a->end_request(fa));
+    EXPECT_STATUS(PMIX_SUCCESS, b->end_request(fb));
     EXPECT_EQ(a->memory->state().mode, Mode::open);
     ::munmap(page, 4096);
 }

@@ -2,6 +2,7 @@
 // Process sets of a server: their names, their members, how they are announced.
 #include "support/cpu_time.h"
 #include "support/sanitizers.h"
+#include "support/status.h"
 #include "unit/server/server_events_setting.h"
 
 namespace server_process_sets_test {
@@ -21,7 +22,7 @@ TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
         common::Value value;
         if (c.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found) != PMIX_SUCCESS)
             return std::vector<std::string>{"not found"};
-        EXPECT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+        EXPECT_STATUS(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
         EXPECT_EQ(PMIX_DATA_ARRAY, value.type());
         const pmix_data_array_t& array = *value.get().data.darray;
         EXPECT_EQ(PMIX_STRING, array.type);
@@ -29,18 +30,18 @@ TEST(ServerEventsTest, MembersFindTheNamesOfTheirSets) {
         return names;
     };
     using Names = std::vector<std::string>;
-    ASSERT_EQ(PMIX_SUCCESS, define("all", {{"job", PMIX_RANK_WILDCARD}, {"later", PMIX_RANK_WILDCARD}}));
-    ASSERT_EQ(PMIX_SUCCESS, define("one", {{"job", 1}, {"later", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, define("all", {{"job", PMIX_RANK_WILDCARD}, {"later", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, define("one", {{"job", 1}, {"later", 0}}));
     EXPECT_EQ((Names{"all"}), names_of(s.a, 0));
     EXPECT_EQ((Names{"all", "one"}), names_of(s.a, 1));
     EXPECT_EQ((Names{"not found"}), names_of(s.o, 0));
-    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("all"); }));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("all"); }));
     EXPECT_EQ(Names{}, names_of(s.a, 0));
     EXPECT_EQ((Names{"one"}), names_of(s.b, 1));
     // A job that is registered afterwards.
     s.server.job("later", 1, 1);
     FakeClient later(s.server, {"later", 0});
-    ASSERT_EQ(PMIX_SUCCESS, later.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, later.hello());
     EXPECT_EQ((Names{"one"}), names_of(later, 0));
 }
 
@@ -51,10 +52,10 @@ TEST(ServerEventsTest, ProcessSets_OfAJobThatEnds_EndWithIt) {
         return s.server.on_loop([&] { return s.server.setup().define_process_set(name, std::move(members)); });
     };
     s.server.job("brief", 1, 2);
-    ASSERT_EQ(PMIX_SUCCESS, define("own", {{"brief", PMIX_RANK_WILDCARD}}));
-    ASSERT_EQ(PMIX_SUCCESS, define("gone", {{"brief", 0}}));
-    ASSERT_EQ(PMIX_SUCCESS, define("shared", {{"brief", 1}, {"job", 0}}));
-    ASSERT_EQ(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("gone"); }));
+    ASSERT_STATUS(PMIX_SUCCESS, define("own", {{"brief", PMIX_RANK_WILDCARD}}));
+    ASSERT_STATUS(PMIX_SUCCESS, define("gone", {{"brief", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, define("shared", {{"brief", 1}, {"job", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.on_loop([&] { return s.server.setup().delete_process_set("gone"); }));
     {
         const transport::LoopRole role(*s.server.loop);
         s.server.setup().deregister_nspace("brief");
@@ -65,10 +66,10 @@ TEST(ServerEventsTest, ProcessSets_OfAJobThatEnds_EndWithIt) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.server.on_loop([&] { return s.server.setup().delete_process_set("own"); }));
     // A process of the next job of that name is told of nothing that the first one had.
     s.server.job("brief", 1, 2);
-    ASSERT_EQ(PMIX_SUCCESS, define("own", {{"brief", 0}}));
+    ASSERT_STATUS(PMIX_SUCCESS, define("own", {{"brief", 0}}));
     FakeClient next(s.server, {"brief", 1});
-    ASSERT_EQ(PMIX_SUCCESS, next.hello());
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(next, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, next.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(next, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 1));
     s.server.settle();
     std::vector<std::string> told;
     while (const auto event = next.take_event()) {
@@ -87,7 +88,7 @@ TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefine
     server.job("wide", 1, kRanks, false);
     server.add_client("wide", 0);
     FakeClient client(server, {"wide", 0});
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
     struct Set {
         std::string name;
         std::set<uint32_t> ranks;
@@ -102,8 +103,8 @@ TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefine
     for (int step = 0; step < 60; ++step) {
         if (model.size() > 4 && random(3) == 0) {
             const size_t gone = random(static_cast<uint32_t>(model.size()));
-            ASSERT_EQ(PMIX_SUCCESS,
-                      server.on_loop([&] { return server.setup().delete_process_set(model[gone].name); }));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          server.on_loop([&] { return server.setup().delete_process_set(model[gone].name); }));
             model.erase(model.begin() + static_cast<ptrdiff_t>(gone));
         } else {
             Set set{"set" + std::to_string(step), {}};
@@ -118,8 +119,8 @@ TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefine
                 for (uint32_t rank = 0; rank < kRanks; ++rank) set.ranks.insert(rank);
             }
             ever.insert(set.ranks.begin(), set.ranks.end());
-            ASSERT_EQ(PMIX_SUCCESS,
-                      server.on_loop([&] { return server.setup().define_process_set(set.name, members); }));
+            ASSERT_STATUS(PMIX_SUCCESS,
+                          server.on_loop([&] { return server.setup().define_process_set(set.name, members); }));
             model.push_back(std::move(set));
         }
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -128,7 +129,7 @@ TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefine
             ASSERT_EQ(ever.count(rank) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << step << ' ' << rank;
             if (rc != PMIX_SUCCESS) continue;
             common::Value value;
-            ASSERT_EQ(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
+            ASSERT_STATUS(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
             const pmix_data_array_t& array = *value.get().data.darray;
             std::vector<std::string> names, expected;
             for (size_t i = 0; i < array.size; ++i) names.emplace_back(static_cast<char**>(array.array)[i]);
@@ -146,18 +147,18 @@ TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirN
     TestServer server(nullptr);
     common::InfoList list;
     list.append_number<uint32_t>(PMIX_JOB_SIZE, kRanks, PMIX_UINT32);
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("million", 1, list));
     std::vector<ProcId> members;
     for (uint32_t rank = kRanks; rank-- > 0;) members.push_back({"million", rank});
     // The loop runs on this thread.
     const auto cpu_ms = [] { return static_cast<int>(cpu_seconds() * 1000); };
     const int begin = cpu_ms();
-    ASSERT_EQ(PMIX_SUCCESS,
-              server.on_loop([&] { return server.setup().define_process_set("all", std::move(members)); }));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  server.on_loop([&] { return server.setup().define_process_set("all", std::move(members)); }));
     const int defined = cpu_ms();
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("million", 1, list));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("million", 1, list));
     const int registered = cpu_ms();
-    ASSERT_EQ(PMIX_SUCCESS, server.on_loop([&] {
+    ASSERT_STATUS(PMIX_SUCCESS, server.on_loop([&] {
         return server.setup().define_process_set("two", {{"million", 5}, {"million", 7}});
     }));
     const int second = cpu_ms();
@@ -174,18 +175,18 @@ TEST(ServerEventsTest, ProcessSet_OfAMillionMembers_TakesTimeThatGrowsWithTheirN
     const auto& reader = server.parts().registry.find("million")->data->reader();
     for (uint32_t rank : {0u, 5u, kRanks - 1}) {
         dstore::Found found;
-        EXPECT_EQ(PMIX_SUCCESS, reader.find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found));
+        EXPECT_STATUS(PMIX_SUCCESS, reader.find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found));
     }
 }
 
 // rows: S1 S2
 TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EventsSetting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.a, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.a, {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE}, 0));
     auto on_loop = [&](auto f) { return s.server.on_loop(f); };
-    EXPECT_EQ(PMIX_SUCCESS, on_loop([&] {
-                  return s.server.setup().define_process_set("set", {{"job", 0}, {"job", 1}});
-              }));
+    EXPECT_STATUS(PMIX_SUCCESS, on_loop([&] {
+                      return s.server.setup().define_process_set("set", {{"job", 0}, {"job", 1}});
+                  }));
     EXPECT_EQ(PMIX_ERR_EXISTS, on_loop([&] { return s.server.setup().define_process_set("set", {{"job", 0}}); }));
     s.server.settle();
     auto event = s.a.take_event();
@@ -193,14 +194,14 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EXPECT_EQ(PMIX_PROCESS_SET_DEFINE, event->status);
     common::InfoView view(event->infos.data(), event->infos.size());
     std::string_view name;
-    ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PSET_NAME, &name));
+    ASSERT_STATUS(PMIX_SUCCESS, view.get(PMIX_PSET_NAME, &name));
     EXPECT_EQ("set", name);
     const pmix_data_array_t* members = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PSET_MEMBERS, PMIX_PROC, &members));
+    ASSERT_STATUS(PMIX_SUCCESS, view.get(PMIX_PSET_MEMBERS, PMIX_PROC, &members));
     ASSERT_NE(nullptr, members);
     EXPECT_EQ(2u, members->size);
     EXPECT_TRUE(view.flag(PMIX_EVENT_NON_DEFAULT)) << "Open MPI aborts in its default handler";
-    EXPECT_EQ(PMIX_SUCCESS, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
+    EXPECT_STATUS(PMIX_SUCCESS, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
     s.server.settle();
     event = s.a.take_event();
@@ -208,7 +209,7 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EXPECT_EQ(PMIX_PROCESS_SET_DELETE, event->status);
     EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     // a late handler hears of both
-    ASSERT_EQ(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));
     EXPECT_EQ(1u, s.count(s.o, PMIX_PROCESS_SET_DEFINE));
 }
 

@@ -11,6 +11,7 @@
 
 #include "support/fake_client.h"
 #include "support/query_here.h"
+#include "support/status.h"
 
 namespace pmix::test::server_query_test {
 namespace {
@@ -23,7 +24,7 @@ class ServerQueryTest : public ::testing::Test {
         server = std::make_unique<TestServer>(&module);
         server->job("job", 2, 1);
         client = std::make_unique<FakeClient>(*server, ProcId("job", 0));
-        ASSERT_EQ(PMIX_SUCCESS, client->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, client->hello());
     }
     void TearDown() override {
         client.reset();
@@ -50,7 +51,7 @@ class ServerQueryTest : public ::testing::Test {
     // One sample: the infos in the answer.
     common::InfoList sample(const char* key, InfoList qualifiers) {
         const auto [status, infos] = ask({key}, std::move(qualifiers));
-        EXPECT_EQ(PMIX_SUCCESS, status) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, status) << key;
         for (const pmix_info_t& result : InfoView(infos.c_array(), infos.size()))
             for (const pmix_info_t& info : common::infos_in(result.value)) {
                 EXPECT_EQ(key, common::key_view(info));
@@ -75,7 +76,7 @@ class ServerQueryTest : public ::testing::Test {
         common::ResultsReply results;
         if (!reply) return {PMIX_ERR_LOST_CONNECTION, common::InfoList()};
         if (!reply->payload.empty()) {
-            EXPECT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, results));
+            EXPECT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, results));
         }
         return {reply->header.status, results.infos.take()};
     }
@@ -105,7 +106,7 @@ TEST_F(ServerQueryTest, MemoryOfAnotherNode_ProcessesAreConnectedHere_HostIsAske
     for (const char* key : {PMIX_CLIENT_AVG_MEMORY, PMIX_AVAIL_PHYS_MEMORY, PMIX_DAEMON_MEMORY}) {
         EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(key, "n1")) << key;
         EXPECT_EQ(std::vector<std::string>{key}, host.keys);
-        EXPECT_EQ(PMIX_SUCCESS, query(key, "n0")) << key;
+        EXPECT_STATUS(PMIX_SUCCESS, query(key, "n0")) << key;
         EXPECT_TRUE(host.keys.empty()) << key;
     }
 }
@@ -114,7 +115,7 @@ TEST_F(ServerQueryTest, MemoryOfAnotherNode_ProcessesAreConnectedHere_HostIsAske
 TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(PMIX_QUERY_MEMORY_USAGE, "n1", true));
     EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_MEMORY_USAGE}, host.keys);
-    EXPECT_EQ(PMIX_SUCCESS, query(PMIX_QUERY_MEMORY_USAGE, "n0", true));
+    EXPECT_STATUS(PMIX_SUCCESS, query(PMIX_QUERY_MEMORY_USAGE, "n0", true));
     EXPECT_TRUE(host.keys.empty());
 }
 
@@ -123,11 +124,12 @@ TEST_F(ServerQueryTest, ThisNodeByAnAlias_IsAnsweredHere) {
     InfoList here = list_of_node("n0", "alias0,other0"), far = list_of_node("n1", "alias1"), nodes;
     nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(here))).value());
     nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(far))).value());
-    ASSERT_EQ(PMIX_SUCCESS, server->add_job("job", 1, nodes));
+    ASSERT_STATUS(PMIX_SUCCESS, server->add_job("job", 1, nodes));
     for (const char* key : {PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE, PMIX_DAEMON_MEMORY, PMIX_SERVER_URI,
                             PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE}) {
         host.upcalls = 0;
-        for (const char* name : {"alias0", "other0"}) EXPECT_EQ(PMIX_SUCCESS, query(key, name)) << key << " " << name;
+        for (const char* name : {"alias0", "other0"})
+            EXPECT_STATUS(PMIX_SUCCESS, query(key, name)) << key << " " << name;
         EXPECT_EQ(0, host.upcalls) << key;
         for (const char* name : {"alias1", "n1", "nowhere"})
             EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(key, name)) << key << " " << name;
@@ -137,7 +139,7 @@ TEST_F(ServerQueryTest, ThisNodeByAnAlias_IsAnsweredHere) {
     InfoList of_nobody;
     of_nobody.append_string(PMIX_NSPACE, "no.job");
     of_nobody.append_string(PMIX_HOSTNAME, "alias0");
-    EXPECT_EQ(PMIX_SUCCESS, ask({PMIX_DAEMON_MEMORY}, std::move(of_nobody)).first);
+    EXPECT_STATUS(PMIX_SUCCESS, ask({PMIX_DAEMON_MEMORY}, std::move(of_nobody)).first);
 }
 
 // The job has two nodes, of which this is one. rows: Q17 Q20
@@ -155,7 +157,7 @@ TEST_F(ServerQueryTest, ResourcesOfProcesses_HereAreSampled_OthersAreTheHosts) {
         EXPECT_EQ(PMIX_PROC_RESOURCE_USAGE, common::key_view(found[0]));
         const InfoView figures = common::infos_in(found[0].value);
         const pmix_proc_t* proc = nullptr;
-        ASSERT_EQ(PMIX_SUCCESS, figures.get(PMIX_PROCID, &proc));
+        ASSERT_STATUS(PMIX_SUCCESS, figures.get(PMIX_PROCID, &proc));
         EXPECT_EQ(ProcId("job", 0), ProcId(*proc));
         ASSERT_NE(nullptr, figures.find(PMIX_PROC_PID));
         EXPECT_EQ(::getpid(), figures.find(PMIX_PROC_PID)->value.data.pid);
@@ -182,7 +184,7 @@ TEST_F(ServerQueryTest, ResourcesOfNodes_ThisOneIsSampled_OthersAreTheHosts) {
         EXPECT_EQ(PMIX_NODE_RESOURCE_USAGE, common::key_view(found[0]));
         const InfoView figures = common::infos_in(found[0].value);
         std::string_view name;
-        EXPECT_EQ(PMIX_SUCCESS, figures.get(PMIX_HOSTNAME, &name));
+        EXPECT_STATUS(PMIX_SUCCESS, figures.get(PMIX_HOSTNAME, &name));
         EXPECT_EQ("n0", name);
         EXPECT_NE(nullptr, figures.find(PMIX_NODE_MEM_TOTAL));
         EXPECT_TRUE(host.keys.empty());
@@ -210,7 +212,7 @@ TEST_F(ServerQueryTest, ResourcesAmongOtherKeys_OneAnswerHasAll) {
 // Each sample is a walk through the kernel's files, and a request of a few bytes could ask for thousands. rows: Q20
 TEST_F(ServerQueryTest, ResourcesAskedForTooOften_IsRefused) {
     std::vector<std::string> keys(16, PMIX_QUERY_PROC_RESOURCE_USAGE);
-    EXPECT_EQ(PMIX_SUCCESS, ask(keys, of_rank(0)).first);
+    EXPECT_STATUS(PMIX_SUCCESS, ask(keys, of_rank(0)).first);
     keys.emplace_back(PMIX_QUERY_PROC_RESOURCE_USAGE);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(keys, of_rank(0)).first);
 }
@@ -230,7 +232,7 @@ TEST_F(ServerQueryTest, ResourcesOfAProcess_TheRequesterHasGone_TheServerGoesOn)
     client.reset();
     server->settle();
     client = std::make_unique<FakeClient>(*server, ProcId("job", 0));
-    ASSERT_EQ(PMIX_SUCCESS, client->hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client->hello());
     EXPECT_EQ(1u, sample(PMIX_QUERY_PROC_RESOURCE_USAGE, of_rank(0)).size());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which segments a server gives to which clients: with answers, after compaction, at the end of a namespace; and
 // commits that are refused.
+#include "support/status.h"
 #include "unit/server/server_get_setting.h"
 
 namespace server_segments_test {
@@ -17,10 +18,10 @@ TEST(ServerGetTest, AnotherNamespacesSegmentComesWithTheAnswer) {
     request.key = PMIX_JOB_SIZE;
     auto reply = s.a.wait(s.a.start<Command::get>(request));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     EXPECT_EQ(1u, reply->header.descriptors);
     common::GetReply message;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, message));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, message));
     ASSERT_EQ(1u, message.segments.size());
     EXPECT_EQ("second", message.segments[0].nspace);
 }
@@ -109,10 +110,10 @@ TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
         s.server.job("other", 1, 1);
         FakeClient stopped(s.server, {"other", 0});
         stopped.features &= ~common::kFeatureReadsLate;
-        ASSERT_EQ(PMIX_SUCCESS, stopped.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, stopped.hello());
         common::AttachNspaceRequest attach;
         attach.nspace = "job";
-        ASSERT_EQ(PMIX_SUCCESS, stopped.ask<Command::attach_nspace>(attach));
+        ASSERT_STATUS(PMIX_SUCCESS, stopped.ask<Command::attach_nspace>(attach));
         const size_t descriptors = stopped.descriptors_received();
         common::ResolveRequest ask;
         ask.nspace = "wide";
@@ -166,7 +167,7 @@ TEST(ServerGetTest, Compaction_PeerDoesNotRead_OthersGoOnAndItGetsTheNewest) {
         EXPECT_TRUE(fresh->segments[0].has_descriptor);
         EXPECT_EQ(descriptors + 1, stopped.descriptors_received()) << "none for the compactions between";
         FakeClient late(s.server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, late.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, late.hello());
         EXPECT_EQ(value, late.read_text(0, "k"));
     }
 }
@@ -185,7 +186,7 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
     EXPECT_FALSE(s.b.read_text(0, "fine"));
     request.entries.pop_back();
-    EXPECT_EQ(PMIX_SUCCESS, s.a.ask<Command::commit>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, s.a.ask<Command::commit>(request));
     EXPECT_EQ("x", s.b.read_text(0, "fine"));
 }
 
@@ -220,7 +221,7 @@ TEST(ServerGetTest, Compaction_SegmentIsMostlyReplaced_IsSentToAllItsReaders) {
     }
     // A process that connects now gets the newest segment, with the right value.
     FakeClient late(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, late.hello());
     EXPECT_EQ("5999" + std::string(299, 'x'), late.read_text(0, "k"));
 }
 
@@ -248,7 +249,7 @@ TEST(ServerGetTest, Compaction_PeerReadsAtItsNextCall_HasOneNewSegmentUnreadAtMo
     // Of another job, so that the end of "job" does not end it.
     s.server.job("other", 1, 1);
     FakeClient late(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, late.hello());
     common::AttachNspaceRequest ask;
     ask.nspace = "job";
     const auto attached = [&] {
@@ -310,7 +311,7 @@ TEST(ServerGetTest, Compaction_FrameToAPeerThatHasNotRead_FollowsTheNewSegment) 
     s.connect();
     s.server.job("other", 1, 1);
     FakeClient late(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, late.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, late.hello());
     common::AttachNspaceRequest ask;
     ask.nspace = "job";
     ASSERT_TRUE(late.wait(late.start<Command::attach_nspace>(ask)));

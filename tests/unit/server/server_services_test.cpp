@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::server_services_test {
 namespace {
@@ -158,8 +159,8 @@ class ServerServicesTest : public ::testing::Test {
         server->job("job", 1, 3);
         a = std::make_unique<FakeClient>(*server, ProcId("job", 1));
         b = std::make_unique<FakeClient>(*server, ProcId("job", 2));
-        ASSERT_EQ(PMIX_SUCCESS, a->hello());
-        ASSERT_EQ(PMIX_SUCCESS, b->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a->hello());
+        ASSERT_STATUS(PMIX_SUCCESS, b->hello());
         Sinks::reset();
         server->parts().log.set_sinks({&Sinks::stream, &Sinks::syslog});
     }
@@ -242,7 +243,7 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
         pmix_resource_unit_t two[] = {{PMIX_DEVTYPE_GPU, 2}, {PMIX_DEVTYPE_NETWORK, 5}};
         pmix_data_array_t array{PMIX_RESOURCE_UNIT, 2, two};
         InfoList list;
-        ASSERT_EQ(PMIX_SUCCESS, list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY));
+        ASSERT_STATUS(PMIX_SUCCESS, list.append(PMIX_RESOURCE_BLOCK_NAME, &array, PMIX_DATA_ARRAY));
         block.directive = PMIX_RESOURCE_BLOCK_DEFINE;
         block.block = "block";
         block.units = std::move(list);
@@ -256,7 +257,7 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
     host.returns = PMIX_OPERATION_SUCCEEDED;
     common::JobControlRequest control;
     control.directives = mine();
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::job_control>(*a, control)) << "done at once";
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::job_control>(*a, control)) << "done at once";
     EXPECT_EQ(0u, host.number) << "no targets: all of the caller's job";
 }
 
@@ -268,11 +269,11 @@ TEST_F(ServerServicesTest, TheTimeOfAnAllocationMayBeEither) {
     for (const bool number : {true, false}) {
         common::AllocateRequest allocation;
         InfoList list;
-        ASSERT_EQ(PMIX_SUCCESS, number ? list.append(PMIX_ALLOC_TIME, &seconds, PMIX_UINT32)
-                                       : list.append_string(PMIX_ALLOC_TIME, "0:1:30"));
+        ASSERT_STATUS(PMIX_SUCCESS, number ? list.append(PMIX_ALLOC_TIME, &seconds, PMIX_UINT32)
+                                           : list.append_string(PMIX_ALLOC_TIME, "0:1:30"));
         allocation.directive = PMIX_ALLOC_NEW;
         allocation.infos = std::move(list);
-        EXPECT_EQ(PMIX_SUCCESS, ask<Command::allocate>(*a, allocation));
+        EXPECT_STATUS(PMIX_SUCCESS, ask<Command::allocate>(*a, allocation));
         const pmix_info_t* time = host.infos.find(PMIX_ALLOC_TIME);
         ASSERT_NE(nullptr, time);
         if (number) {
@@ -318,32 +319,32 @@ TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
         request.directives = std::move(list);
         return ask<Command::job_control>(*a, request);
     };
-    EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) {
-                  l.append_string(PMIX_REGISTER_CLEANUP, "/tmp/not-there-1,/tmp/not-there-2");
-                  l.append_string(PMIX_JOB_CTRL_ID, "mine");
-              }));
+    EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) {
+                      l.append_string(PMIX_REGISTER_CLEANUP, "/tmp/not-there-1,/tmp/not-there-2");
+                      l.append_string(PMIX_JOB_CTRL_ID, "mine");
+                  }));
     EXPECT_EQ(0, host.calls);
     EXPECT_EQ(2u, server->parts().cleanup.size());
-    EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) {
-                  l.append_string(PMIX_REGISTER_CLEANUP_DIR, "/tmp/not-there-3");
-                  l.append_flag(PMIX_JOB_CTRL_PREEMPTIBLE, true);
-              }));
+    EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) {
+                      l.append_string(PMIX_REGISTER_CLEANUP_DIR, "/tmp/not-there-3");
+                      l.append_flag(PMIX_JOB_CTRL_PREEMPTIBLE, true);
+                  }));
     EXPECT_EQ(1, host.calls);
     EXPECT_FALSE(InfoView(host.infos).has(PMIX_REGISTER_CLEANUP_DIR));
     EXPECT_TRUE(InfoView(host.infos).has(PMIX_JOB_CTRL_PREEMPTIBLE));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, control([](InfoList& l) { l.append_flag(PMIX_CLEANUP_RECURSIVE, true); }));
-    EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_JOB_CTRL_CANCEL, "mine"); }));
+    EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_JOB_CTRL_CANCEL, "mine"); }));
     EXPECT_EQ(1u, server->parts().cleanup.size());
     EXPECT_EQ(1, host.calls) << "it was one of ours";
-    EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_JOB_CTRL_CANCEL, "the host's"); }));
+    EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_JOB_CTRL_CANCEL, "the host's"); }));
     EXPECT_EQ(2, host.calls);
-    EXPECT_EQ(PMIX_SUCCESS, control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); }));
+    EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); }));
     EXPECT_EQ(0u, server->parts().cleanup.size());
     EXPECT_EQ(3, host.calls) << "all of mine: the host may have others";
     // One that knows of no others has nothing against what was cancelled here.
     for (const pmix_status_t word : {PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_NOT_FOUND, PMIX_ERR_NO_PERMISSIONS}) {
-        EXPECT_EQ(PMIX_SUCCESS,
-                  control([](InfoList& l) { l.append_string(PMIX_REGISTER_CLEANUP, "/tmp/not-there-4"); }));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      control([](InfoList& l) { l.append_string(PMIX_REGISTER_CLEANUP, "/tmp/not-there-4"); }));
         host.returns = word;
         EXPECT_EQ(word == PMIX_ERR_NO_PERMISSIONS ? word : PMIX_SUCCESS,
                   control([](InfoList& l) { l.append(PMIX_JOB_CTRL_CANCEL, nullptr, PMIX_STRING); }));
@@ -359,7 +360,7 @@ TEST_F(ServerServicesTest, WhatTheHostDoesNotTakeTheLibraryLogs) {
     start(&m);
     InfoList timed = mine();
     timed.append_flag(PMIX_LOG_GENERATE_TIMESTAMP, true);
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "taken"}}, std::move(timed))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "taken"}}, std::move(timed))));
     expect_ids();
     EXPECT_TRUE(InfoView(host.infos).has(PMIX_LOG_TIMESTAMP)) << "the time of the request";
     EXPECT_EQ("", Sinks::streams);
@@ -367,8 +368,8 @@ TEST_F(ServerServicesTest, WhatTheHostDoesNotTakeTheLibraryLogs) {
         (by_callback ? host.status : host.returns) = PMIX_ERR_NOT_SUPPORTED;
         if (by_callback) host.returns = PMIX_SUCCESS;
         Sinks::reset();
-        EXPECT_EQ(PMIX_SUCCESS,
-                  ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "not taken"}, {PMIX_LOG_STDOUT, "ends\n"}})));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "not taken"}, {PMIX_LOG_STDOUT, "ends\n"}})));
         EXPECT_EQ("2:not taken\n1:ends\n", Sinks::streams);
     }
     host.status = PMIX_ERR_NO_PERMISSIONS;
@@ -386,22 +387,22 @@ TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
         list.append_flag(key, true);
         return list;
     };
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, flag(PMIX_LOG_TAG_OUTPUT))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, flag(PMIX_LOG_TAG_OUTPUT))));
     EXPECT_EQ("1:[job,1]<stdout>: x\n", Sinks::streams);
     Sinks::reset();
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "<x>"}}, flag(PMIX_LOG_XML_OUTPUT))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "<x>"}}, flag(PMIX_LOG_XML_OUTPUT))));
     EXPECT_EQ("2:<stderr nspace=\"job\" rank=\"1\">&lt;x&gt;</stderr>\n", Sinks::streams);
     Sinks::reset();
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, flag(PMIX_LOG_TIMESTAMP_OUTPUT))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, flag(PMIX_LOG_TIMESTAMP_OUTPUT))));
     EXPECT_EQ(0u, Sinks::streams.find("1:20")) << Sinks::streams;
     EXPECT_NE(std::string::npos, Sinks::streams.find(": x\n"));
 
     // syslog: one line each, with its source; no system's syslog but at the gateway
     Sinks::reset();
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_SYSLOG, "one\nOct 1 root: forged\n"}})));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_SYSLOG, "one\nOct 1 root: forged\n"}})));
     InfoList debug;
     debug.append_number(PMIX_LOG_SYSLOG_PRI, 7, PMIX_INT);
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_LOCAL_SYSLOG, "two"}}, std::move(debug))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_LOCAL_SYSLOG, "two"}}, std::move(debug))));
     EXPECT_EQ("3:[job,1] one Oct 1 root: forged\n7:[job,1] two\n", Sinks::system);
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "three"}})));
     InfoList bad;
@@ -410,9 +411,10 @@ TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
 
     // once: the first that works
     Sinks::reset();
-    EXPECT_EQ(PMIX_SUCCESS,
-              ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "x"}, {PMIX_LOG_STDERR, "y"}, {PMIX_LOG_STDOUT, "z"}},
-                                        flag(PMIX_LOG_ONCE))));
+    EXPECT_STATUS(
+        PMIX_SUCCESS,
+        ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "x"}, {PMIX_LOG_STDERR, "y"}, {PMIX_LOG_STDOUT, "z"}},
+                                  flag(PMIX_LOG_ONCE))));
     EXPECT_EQ("2:y\n", Sinks::streams);
     // some of it, and none of it
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}, {"other", "z"}})));
@@ -429,13 +431,13 @@ TEST_F(ServerServicesTest, TheGatewayLogsForTheSystemAndItsOwnProcessForOthers) 
     server::ServerOptions gateway;
     gateway.gateway = true;
     start(nullptr, gateway);
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "for all"}})));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "for all"}})));
     EXPECT_EQ("3:[job,1] for all\n", Sinks::system);
     // The time of the event, not of the request.
     InfoList at;
     const time_t then = 86400 * 365 * 10;
     at.append(PMIX_LOG_TIMESTAMP, &then, PMIX_TIME);
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, std::move(at))));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "x"}}, std::move(at))));
     EXPECT_EQ(0u, Sinks::streams.find("1:1979-12-")) << Sinks::streams;
     // In the name of another: the server's own process, and nobody else.
     const pmix_proc_t other = ProcId("elsewhere", 9).to_c();
@@ -446,7 +448,7 @@ TEST_F(ServerServicesTest, TheGatewayLogsForTheSystemAndItsOwnProcessForOthers) 
         return log({{PMIX_LOG_STDOUT, "x"}}, std::move(list));
     };
     Sinks::reset();
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::log>(*a, for_other()));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, for_other()));
     EXPECT_EQ("1:[job,1]<stdout>: x\n", Sinks::streams);
     Sinks::reset();
     const common::LogRequest request = for_other();
@@ -479,7 +481,7 @@ TEST_F(ServerServicesTest, FilesAreNotWrittenThroughTraps) {
         list.append_string(PMIX_LOG_FILE, path);
         return ask<Command::log>(*a, log({{PMIX_LOG_MSG, "line"}}, std::move(list)));
     };
-    EXPECT_EQ(PMIX_SUCCESS, to(target));
+    EXPECT_STATUS(PMIX_SUCCESS, to(target));
     EXPECT_EQ("9:line\n", Sinks::streams);
     EXPECT_NE(PMIX_SUCCESS, to(link));
     EXPECT_NE(PMIX_SUCCESS, to(pipe)) << "nobody reads it, and it is no file";
@@ -503,20 +505,20 @@ TEST_F(ServerServicesTest, AFileBesideOtherChannelsIsWritten) {
         host.data.reset();
         return ask<Command::log>(*a, log(entries, std::move(list)));
     };
-    EXPECT_EQ(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}, {PMIX_LOG_STDOUT, "o"}}));
+    EXPECT_STATUS(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}, {PMIX_LOG_STDOUT, "o"}}));
     EXPECT_EQ("9:f\n", Sinks::streams);
     EXPECT_EQ(2u, host.data.size()) << "neighbours in one call";
     expect_ids();
-    EXPECT_EQ(PMIX_SUCCESS, send(true, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
+    EXPECT_STATUS(PMIX_SUCCESS, send(true, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
     EXPECT_EQ("9:f\n", Sinks::streams);
     EXPECT_EQ(0u, host.data.size());
-    EXPECT_EQ(PMIX_SUCCESS, send(true, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
+    EXPECT_STATUS(PMIX_SUCCESS, send(true, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
     EXPECT_EQ("", Sinks::streams);
     host.status = PMIX_ERR_NO_PERMISSIONS;
     EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, send(false, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
     EXPECT_EQ("9:f\n", Sinks::streams);
     host.status = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
+    EXPECT_STATUS(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
     EXPECT_EQ("9:f\n2:e\n", Sinks::streams);
     ::unlink(path);
 }
@@ -526,15 +528,15 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     start(nullptr, {});
     CredentialReply given;
     ResultsReply found;
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
     common::ValidateCredentialRequest proof;
     proof.credential = given.credential;
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof, &found));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof, &found));
     const InfoView infos(found.infos.data(), found.infos.size());
     uint32_t uid = 0;
     const pmix_proc_t* owner = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, infos.get(PMIX_USERID, &uid));
-    ASSERT_EQ(PMIX_SUCCESS, infos.get(PMIX_PROCID, &owner));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_USERID, &uid));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_PROCID, &owner));
     EXPECT_EQ(::geteuid(), uid);
     ASSERT_NE(nullptr, owner);
     EXPECT_EQ(ProcId("job", 1), ProcId(*owner));
@@ -550,11 +552,11 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, {}));
     // As many as one process may have; the oldest go.
     for (size_t i = 0; i < server::CredentialOffice::kMaxPerProcess; ++i)
-        ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
+        ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
     EXPECT_EQ(server::CredentialOffice::kMaxPerProcess, server->parts().credentials.size());
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
     proof.credential = given.credential;
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof));
     a->kill();
     ASSERT_TRUE(server->turn_until([&] { return server->parts().credentials.size() == 0; }));
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
@@ -564,7 +566,7 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
 TEST_F(ServerServicesTest, ValidateCredential_WithBytesBehindIt_IsRefused) {
     start(nullptr, {});
     CredentialReply given;
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
     for (const size_t more : {size_t{1}, size_t{16}, given.credential.size()}) {
         common::ValidateCredentialRequest proof;
         proof.credential = given.credential;
@@ -582,19 +584,19 @@ TEST_F(ServerServicesTest, GetCredential_WithoutAList_AsksTheHostFirst) {
     CredentialReply given;
     common::GetCredentialRequest request;
     request.directives = mine();
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
     EXPECT_EQ("the host's", std::string(given.credential.begin(), given.credential.end()));
     expect_ids();
     InfoList list;
     list.append_string(PMIX_CRED_TYPE, "native,site");
     request.directives = std::move(list);
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, request, &given));
     EXPECT_EQ(1, host.calls);
     EXPECT_EQ(1u, server->parts().credentials.size());
     // A host that has none of them, and one that says it has and gives nothing.
     for (const pmix_status_t returns : {PMIX_ERR_NOT_SUPPORTED, PMIX_OPERATION_SUCCEEDED}) {
         host.returns = returns;
-        ASSERT_EQ(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
+        ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
         EXPECT_EQ(0, std::memcmp("wireup", given.credential.data(), 6));
     }
     // What is not ours the host may know.
@@ -604,12 +606,12 @@ TEST_F(ServerServicesTest, GetCredential_WithoutAList_AsksTheHostFirst) {
     proof.directives = mine();
     host.returns = PMIX_SUCCESS;
     host.results.append_string("role", "admin");
-    ASSERT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*a, proof, &found));
+    ASSERT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*a, proof, &found));
     EXPECT_EQ("theirs", host.text);
     ASSERT_EQ(1u, found.infos.size());
     expect_ids();
     host.returns = PMIX_OPERATION_SUCCEEDED;
-    EXPECT_EQ(PMIX_SUCCESS, ask<Command::validate_credential>(*a, proof));
+    EXPECT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*a, proof));
     host.returns = PMIX_ERR_NOT_SUPPORTED;
     EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
 }

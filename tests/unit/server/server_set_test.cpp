@@ -16,6 +16,7 @@
 #include "client/session/session.h"
 #include "common/protocol/event_infos.h"
 #include "support/fake_channel.h"
+#include "support/status.h"
 
 namespace pmix::client::server_set_test {
 namespace {
@@ -38,13 +39,14 @@ class ServerSetTest : public ::testing::Test {
         session->set_channel(std::move(set));
         transport::LoopRole role(*loop);
         for (uint32_t k = 0; k < 2; ++k) {
-            EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
-                auto made = std::make_unique<FakeChannel>(*loop, handler);
-                channels[k] = made.get();
-                return common::Result<std::unique_ptr<Channel>>(std::move(made));
-            }));
+            EXPECT_STATUS(PMIX_SUCCESS,
+                          servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
+                              auto made = std::make_unique<FakeChannel>(*loop, handler);
+                              channels[k] = made.get();
+                              return common::Result<std::unique_ptr<Channel>>(std::move(made));
+                          }));
         }
-        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
     }
     ~ServerSetTest() override {
         loop->post([this] { session->shut(PMIX_ERR_INIT); });
@@ -70,7 +72,7 @@ class ServerSetTest : public ::testing::Test {
 TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
     std::atomic<pmix_status_t> heard{PMIX_SUCCESS};
     const common::QueryRequest request;  // never answered
-    ASSERT_EQ(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ResultsReply&) {
+    ASSERT_STATUS(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ResultsReply&) {
         EXPECT_EQ(ProcId(), session->server());
         EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", 1)));
         heard = rc;
@@ -97,8 +99,9 @@ TEST_F(ServerSetTest, ALostServerEndsInvitesAndJoins) {
     answer_all(1);
     Joined joined, invited, again;
     const pmix_proc_t far = ProcId("far", 0).to_c();
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &joined));
-    ASSERT_EQ(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Joined::back, &invited));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &joined));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Joined::back, &invited));
     settle();
     channels[1]->lose();  // not the one that all goes through
     settle();
@@ -114,13 +117,14 @@ TEST_F(ServerSetTest, ALostServerEndsInvitesAndJoins) {
     // With another server there are groups again.
     FakeChannel* fresh = nullptr;
     session->on_loop_and_wait([&] {
-        EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", 2), [&](transport::ConnectionHandler& handler) {
+        EXPECT_STATUS(PMIX_SUCCESS, servers->attach(ProcId("server", 2), [&](transport::ConnectionHandler& handler) {
             auto made = std::make_unique<FakeChannel>(*loop, handler);
             fresh = made.get();
             return common::Result<std::unique_ptr<Channel>>(std::move(made));
         }));
     });
-    ASSERT_EQ(PMIX_SUCCESS, group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &again));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "j", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Joined::back, &again));
     settle();
     EXPECT_EQ(0, again.times) << "it waits for its inviter";
     fresh->lose();
@@ -138,7 +142,7 @@ TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
             session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr);
         ASSERT_GE(handler, 0);
         EXPECT_EQ(1u, servers->pulls());
-        EXPECT_EQ(PMIX_SUCCESS, session->iof().deregister(static_cast<size_t>(handler), nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(static_cast<size_t>(handler), nullptr, nullptr));
         settle();
         EXPECT_EQ(0u, servers->pulls());
     }
@@ -194,21 +198,22 @@ class HandlersTest : public ServerSetTest {
     void leave(uint32_t k) {
         session->on_loop_and_wait([&] {
             transport::assert_on_loop();
-            EXPECT_EQ(PMIX_SUCCESS, servers->detach(ProcId("server", k)));
+            EXPECT_STATUS(PMIX_SUCCESS, servers->detach(ProcId("server", k)));
         });
     }
     void attach_again(uint32_t k) {
         session->on_loop_and_wait([&] {
-            EXPECT_EQ(PMIX_SUCCESS, servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
-                auto made = std::make_unique<FakeChannel>(*loop, handler);
-                channels[k] = made.get();
-                return common::Result<std::unique_ptr<Channel>>(std::move(made));
-            }));
+            EXPECT_STATUS(PMIX_SUCCESS,
+                          servers->attach(ProcId("server", k), [&](transport::ConnectionHandler& handler) {
+                              auto made = std::make_unique<FakeChannel>(*loop, handler);
+                              channels[k] = made.get();
+                              return common::Result<std::unique_ptr<Channel>>(std::move(made));
+                          }));
         });
         answer_all(k);
     }
     void choose(uint32_t k) {
-        session->on_loop_and_wait([&] { EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", k))); });
+        session->on_loop_and_wait([&] { EXPECT_STATUS(PMIX_SUCCESS, servers->set_primary(ProcId("server", k))); });
     }
 };
 
@@ -252,8 +257,8 @@ TEST_F(HandlersTest, AreCalledForTheirOwnServersEvents) {
     EXPECT_EQ(1, called[0]);
     EXPECT_EQ(1, called[1]);
     // What the process raises itself is for both.
-    EXPECT_EQ(PMIX_SUCCESS,
-              session->events().notify(-3300, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS,
+                  session->events().notify(-3300, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
     settle();
     EXPECT_EQ(2, called[0]);
     EXPECT_EQ(2, called[1]);

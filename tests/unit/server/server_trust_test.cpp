@@ -6,6 +6,7 @@
 
 #include "support/fake_client.h"
 #include "support/fake_host.h"
+#include "support/status.h"
 
 namespace server_trust_test {
 
@@ -42,7 +43,7 @@ TEST(ServerTrustTest, TheHostSeesTheKernelsIdsAndTheTrueParent) {
     TestServer server(&module);
     server.job("job", 1, 1);
     FakeClient client(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
     common::SpawnRequest request;
     InfoList claims;
     claims.append_number<uint32_t>(PMIX_USERID, 4242, PMIX_UINT32);
@@ -66,7 +67,7 @@ TEST(ServerTrustTest, TheHostSeesTheKernelsIdsAndTheTrueParent) {
     EXPECT_EQ(::getegid(), number_of(seen->infos, PMIX_GRPID));
     EXPECT_EQ(0u, count(seen->infos, PMIX_REQUESTOR_IS_TOOL));
     const pmix_proc_t* parent = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, common::InfoView(seen->infos).get(PMIX_PARENT_ID, &parent));
+    ASSERT_STATUS(PMIX_SUCCESS, common::InfoView(seen->infos).get(PMIX_PARENT_ID, &parent));
     EXPECT_EQ(ProcId("job", 0), ProcId(*parent));
 }
 
@@ -76,14 +77,14 @@ TEST(ServerTrustTest, AnEventComesFromTheOwnJob) {
     server.job("jobA", 1, 2);
     server.job("jobB", 1, 2);
     FakeClient a(server, {"jobA", 0}), b(server, {"jobB", 0}), b1(server, {"jobB", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b1.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b1.hello());
     common::RegisterEventsRequest handler;
     handler.codes = {PMIX_ERR_PROC_ABORTED};
     handler.reference = 5;
-    ASSERT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(handler));
-    ASSERT_EQ(PMIX_SUCCESS, b1.ask<Command::register_events>(handler));
+    ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(handler));
+    ASSERT_STATUS(PMIX_SUCCESS, b1.ask<Command::register_events>(handler));
     common::NotifyEventRequest event;
     event.status = PMIX_ERR_PROC_ABORTED;
     event.range = PMIX_RANGE_NAMESPACE;
@@ -92,7 +93,7 @@ TEST(ServerTrustTest, AnEventComesFromTheOwnJob) {
         EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, b.ask<Command::notify_event>(event)) << claimed.nspace;
     }
     event.source = {"jobB", 1};
-    EXPECT_EQ(PMIX_SUCCESS, b.ask<Command::notify_event>(event));
+    EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::notify_event>(event));
     server.settle();
     EXPECT_FALSE(a.take_event());
     EXPECT_TRUE(b1.take_event());
@@ -104,9 +105,9 @@ TEST(ServerTrustTest, ProcessOutsideAGroup_DoesNotEndIt) {
     server.job("jobA", 1, 2);
     server.job("jobB", 1, 1);
     FakeClient a(server, {"jobA", 0}), member(server, {"jobA", 1}), outsider(server, {"jobB", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, member.hello());
-    ASSERT_EQ(PMIX_SUCCESS, outsider.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, member.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, outsider.hello());
     common::GroupRequest construct;
     construct.call = common::GroupCall::construct;
     construct.name = "mine";
@@ -123,10 +124,10 @@ TEST(ServerTrustTest, ProcessOutsideAGroup_DoesNotEndIt) {
         event.infos = std::move(infos);
         return event;
     };
-    EXPECT_EQ(PMIX_SUCCESS, outsider.ask<Command::notify_event>(abort({"jobB", 0})));
+    EXPECT_STATUS(PMIX_SUCCESS, outsider.ask<Command::notify_event>(abort({"jobB", 0})));
     server.settle();
     EXPECT_FALSE(a.take(id)) << "ended by a process that has no part in it";
-    EXPECT_EQ(PMIX_SUCCESS, member.ask<Command::notify_event>(abort({"jobA", 1})));
+    EXPECT_STATUS(PMIX_SUCCESS, member.ask<Command::notify_event>(abort({"jobA", 1})));
     auto answer = a.wait(id);
     ASSERT_TRUE(answer);
     EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, answer->header.status);
@@ -144,19 +145,19 @@ TEST(ServerTrustTest, AToolDoesNotBecomeARank) {
     FakeClient taken(server, {"job1", 7});
     EXPECT_EQ(PMIX_ERR_EXISTS, taken.hello({}, common::PeerRole::tool));
     FakeClient tool(server, {"job2", 0}), far(server, {"job2", 5});
-    ASSERT_EQ(PMIX_SUCCESS, tool.hello({}, common::PeerRole::tool));
-    ASSERT_EQ(PMIX_SUCCESS, far.hello({}, common::PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, tool.hello({}, common::PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, far.hello({}, common::PeerRole::tool));
     // Later the host starts a job of that name, on this node and another.
     server.job("job2", 2, 2);
     EXPECT_TRUE(server.turn_until([&] { return tool.hung_up() && far.hung_up(); }));
     FakeClient rank(server, {"job2", 0});
-    EXPECT_EQ(PMIX_SUCCESS, rank.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, rank.hello());
     // A process registered under a tool's very name, in a namespace that the host made for it.
     InfoList one;
     one.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
     FakeClient other(server, {"made", 0});
-    ASSERT_EQ(PMIX_SUCCESS, other.hello({}, common::PeerRole::tool));
-    ASSERT_EQ(PMIX_SUCCESS, server.add_job("made", 1, one));
+    ASSERT_STATUS(PMIX_SUCCESS, other.hello({}, common::PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, server.add_job("made", 1, one));
     server.settle();
     EXPECT_FALSE(other.hung_up()) << "a namespace of one rank that is no client is what hosts register for a tool";
     server.add_client("made", 0);
@@ -181,8 +182,8 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
     TestServer server(nullptr);
     server.job("first", 1, 2);
     FakeClient a(server, {"first", 0}), b(server, {"first", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     const auto status = [](FakeClient& client, uint32_t id) {
         auto reply = client.wait(id);
         return reply ? reply->header.status : PMIX_ERR_LOST_CONNECTION;
@@ -201,16 +202,16 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
         return client.start<Command::group>(request);
     };
     const auto fence = [](FakeClient& client) { return client.start_fence({{"slurm.7.0", PMIX_RANK_WILDCARD}}); };
-    ASSERT_EQ(PMIX_SUCCESS, both(construct));
-    EXPECT_EQ(PMIX_SUCCESS, both(fence)) << "the group is known by its name";
+    ASSERT_STATUS(PMIX_SUCCESS, both(construct));
+    EXPECT_STATUS(PMIX_SUCCESS, both(fence)) << "the group is known by its name";
 
     server.job("slurm.7.0", 1, 1);
     FakeClient victim(server, {"slurm.7.0", 0});
-    ASSERT_EQ(PMIX_SUCCESS, victim.hello());
-    EXPECT_EQ(PMIX_SUCCESS, status(victim, fence(victim)));
+    ASSERT_STATUS(PMIX_SUCCESS, victim.hello());
+    EXPECT_STATUS(PMIX_SUCCESS, status(victim, fence(victim)));
     a.put("k", "of the group's first member");
     victim.put("k", "its own");
-    EXPECT_EQ(PMIX_SUCCESS, status(victim, victim.start_get({"slurm.7.0", 0}, "k")));
+    EXPECT_STATUS(PMIX_SUCCESS, status(victim, victim.start_get({"slurm.7.0", 0}, "k")));
     EXPECT_EQ("its own", victim.read_text(0, "k"));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, both(fence)) << "they are not of that job";
     // The job ends, and the name is the group's once more.
@@ -218,14 +219,14 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
         server.setup().deregister_nspace("slurm.7.0");
         return 0;
     });
-    EXPECT_EQ(PMIX_SUCCESS, both(fence));
+    EXPECT_STATUS(PMIX_SUCCESS, both(fence));
     const auto destruct = [](FakeClient& client) {
         common::GroupRequest request;
         request.call = common::GroupCall::destruct;
         request.name = "slurm.7.0";
         return client.start<Command::group>(request);
     };
-    EXPECT_EQ(PMIX_SUCCESS, both(destruct));
+    EXPECT_STATUS(PMIX_SUCCESS, both(destruct));
 }
 
 // Users without a rank share a part of the room for new connections: who has one is counted.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test {
 
@@ -29,7 +30,7 @@ inline void in_every_style(const std::string& what, Ask&& ask, unsigned nodes = 
         TestServer server(&module);
         server.job("job", nodes, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         uint32_t id = ask(a);
         if (style == Style::later) {
             ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));

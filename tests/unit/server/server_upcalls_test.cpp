@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the host sees of each request, and what becomes of each way to answer: connect, finalize, abort, publish, spawn,
 // connect, job control, with every style of completion.
+#include "support/status.h"
 #include "unit/server/server_upcalls_setting.h"
 
 namespace server_upcalls_test {
@@ -67,7 +68,7 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     TestServer server(nullptr);
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello()) << "client_connected may be missing";
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello()) << "client_connected may be missing";
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::abort>(common::AbortRequest{}));
     common::PublishRequest publish;
     InfoList list;
@@ -93,12 +94,12 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::query>(question));
     common::RegisterEventsRequest events;
     events.codes = {-4000};
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::register_events>(events)) << "fine without the host";
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(events)) << "fine without the host";
     common::NotifyEventRequest notify;
     notify.range = PMIX_RANGE_SESSION;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::notify_event>(notify)) << "nobody else is here to be told";
     notify.range = PMIX_RANGE_LOCAL;
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::notify_event>(notify));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::notify_event>(notify));
     // Of another node.
     common::FenceRequest fence;
     fence.procs = {{"job", PMIX_RANK_WILDCARD}};
@@ -137,20 +138,20 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     const uint8_t bytes[] = {'x'};
     push.data = bytes;
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
 }
 
 // rows: P1 P2 P5 P7 U14
 TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
     UpcallsSetting s;
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::PublishRequest publish;
     InfoList list;
     list.append_string("k", "v");
     list.append_number<pmix_data_range_t>(PMIX_RANGE, PMIX_RANGE_NAMESPACE, PMIX_DATA_RANGE);
     publish.infos = std::move(list);
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::publish>(publish));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::publish>(publish));
     const Seen* seen = s.host.last("publish");
     EXPECT_EQ(::geteuid(), number_of(seen->infos, PMIX_USERID));
     EXPECT_EQ(::getegid(), number_of(seen->infos, PMIX_GRPID));
@@ -168,7 +169,7 @@ TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
     lookup.keys = {"k1", "k2", "k3"};
     auto reply = a.wait(a.start<Command::lookup>(lookup));
     common::LookupReply found;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, found));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, found));
     ASSERT_EQ(2u, found.items.size());
     EXPECT_EQ("k2", found.items[0].key);
     EXPECT_EQ(ProcId("job", 0), found.items[0].owner);
@@ -178,11 +179,11 @@ TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
 
     common::UnpublishRequest unpublish;
     unpublish.all = true;
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::unpublish>(unpublish));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::unpublish>(unpublish));
     EXPECT_TRUE(s.host.last("unpublish")->null_keys);
     unpublish.all = false;
     unpublish.keys = {"k"};
-    EXPECT_EQ(PMIX_SUCCESS, a.ask<Command::unpublish>(unpublish));
+    EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::unpublish>(unpublish));
     EXPECT_EQ(unpublish.keys, s.host.last("unpublish")->keys);
     EXPECT_EQ(::getegid(), number_of(s.host.last("unpublish")->infos, PMIX_GRPID));
 }
@@ -192,7 +193,7 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
     UpcallsSetting s;
     s.server.job("child.1", 1, 1, false);
     FakeClient a(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(common::SpawnRequest{}));
     common::SpawnRequest request;
     auto apps = common::CArray<pmix_app_t>::zeroed(1);
@@ -201,9 +202,9 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
     request.apps = common::Apps(std::move(apps).value());
     auto reply = a.wait(a.start<Command::spawn>(request));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     common::SpawnReply message;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, message));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, message));
     EXPECT_EQ("child.1", message.nspace);
     ASSERT_EQ(1u, message.segments.size());
     EXPECT_EQ("child.1", message.segments[0].nspace);
@@ -214,7 +215,7 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
     EXPECT_TRUE(view.flag(PMIX_SPAWNED));
     EXPECT_TRUE(view.flag(PMIX_REQUESTOR_IS_CLIENT));
     const pmix_proc_t* parent = nullptr;
-    ASSERT_EQ(PMIX_SUCCESS, view.get(PMIX_PARENT_ID, &parent));
+    ASSERT_STATUS(PMIX_SUCCESS, view.get(PMIX_PARENT_ID, &parent));
     ASSERT_NE(nullptr, parent);
     EXPECT_EQ(ProcId("job", 1), ProcId(*parent));
 }
@@ -223,14 +224,14 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
 TEST(ServerUpcallsTest, Spawn_ParentThatIsNoProcess_IsBadParamWithoutAnUpcall) {
     UpcallsSetting s;
     FakeClient a(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::SpawnRequest request;
     auto apps = common::CArray<pmix_app_t>::zeroed(1);
     (*apps)[0].cmd = ::strdup("/bin/true");
     (*apps)[0].maxprocs = 1;
     request.apps = common::Apps(std::move(apps).value());
     common::InfoList infos;
-    ASSERT_EQ(PMIX_SUCCESS, infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32));
+    ASSERT_STATUS(PMIX_SUCCESS, infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32));
     request.infos = common::Infos(std::move(infos));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(request));
     EXPECT_EQ(nullptr, s.host.last("spawn"));
@@ -241,8 +242,8 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     UpcallsSetting s(2, 1);
     s.server.job("other", 1, 1);
     FakeClient a(s.server, {"job", 0}), o(s.server, {"other", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, o.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, o.hello());
     common::ConnectRequest ab, ba;
     ab.procs = {{"other", 0}, {"job", 0}, {"job", 1}};
     ba.procs = {{"job", 1}, {"job", 0}, {"other", 0}};
@@ -252,12 +253,12 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     uint32_t io = o.start<Command::connect>(ba);
     auto reply = a.wait(ia);
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
-    EXPECT_EQ(PMIX_SUCCESS, status_of(o, io));
+    EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(o, io));
     ASSERT_EQ(1u, s.host.count("connect"));
     EXPECT_EQ((std::vector<ProcId>{{"job", 0}, {"job", 1}, {"other", 0}}), s.host.last("connect")->procs);
     common::ConnectReply message;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, message));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, message));
     ASSERT_EQ(1u, message.segments.size());
     EXPECT_EQ("other", message.segments[0].nspace);
 
@@ -265,12 +266,12 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     common::ConnectRequest local;
     local.procs = {{"job", 0}, {"other", 0}};
     ia = a.start<Command::connect>(local);
-    EXPECT_EQ(PMIX_SUCCESS, o.ask<Command::connect>(local));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, ia));
+    EXPECT_STATUS(PMIX_SUCCESS, o.ask<Command::connect>(local));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, ia));
     EXPECT_EQ(2u, s.host.count("connect"));
     ia = a.start<Command::disconnect>(local);
-    EXPECT_EQ(PMIX_SUCCESS, o.ask<Command::disconnect>(local));
-    EXPECT_EQ(PMIX_SUCCESS, status_of(a, ia));
+    EXPECT_STATUS(PMIX_SUCCESS, o.ask<Command::disconnect>(local));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, ia));
     ia = a.start<Command::disconnect>(local);
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, o.ask<Command::disconnect>(local)) << "it is not connected any more";
     EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, ia));
@@ -310,7 +311,7 @@ TEST(ServerUpcallsTest, LogEndsWithTheHostsCallbackAndCarriesTheIds) {
         TestServer server(&module);
         server.job("job", 1, 2);
         FakeClient a(server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::log>(common::LogRequest{})) << "nothing to log";
         EXPECT_EQ(0, log.calls);
         common::LogRequest request;
@@ -339,7 +340,7 @@ TEST(ServerUpcallsTest, LogEndsWithTheHostsCallbackAndCarriesTheIds) {
 TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     UpcallsSetting s(2, 2);
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     auto peers = [&](const char* node, const char* nspace) {
         common::ResolveRequest request{node, nspace};
         auto reply = a.wait(a.start<Command::resolve_peers>(request));
@@ -353,14 +354,14 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("nowhere", "job").first);
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("", "strange").first);
     common::InfoList elsewhere;
-    ASSERT_EQ(PMIX_SUCCESS, elsewhere.append_string(PMIX_NODE_MAP, "n2"));
-    ASSERT_EQ(PMIX_SUCCESS, elsewhere.append_string(PMIX_PROC_MAP, "0"));
-    ASSERT_EQ(PMIX_SUCCESS, s.server.add_job("elsewhere", 0, elsewhere));
+    ASSERT_STATUS(PMIX_SUCCESS, elsewhere.append_string(PMIX_NODE_MAP, "n2"));
+    ASSERT_STATUS(PMIX_SUCCESS, elsewhere.append_string(PMIX_PROC_MAP, "0"));
+    ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("elsewhere", 0, elsewhere));
     EXPECT_EQ(std::pair(PMIX_SUCCESS, std::vector<ProcId>{}), peers("n2", "job")) << "a node, and nobody of the job";
     common::ResolveRequest request{"", "job"};
     auto reply = a.wait(a.start<Command::resolve_nodes>(request));
     common::ResolveNodesReply message;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, message));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, message));
     EXPECT_EQ("n0,n1", message.nodes);
 }
 
@@ -371,7 +372,7 @@ TEST(ServerUpcallsTest, RequestThatIsTooLarge_IsNotMalformed) {
         std::vector<pmix_proc_t> procs(n, ProcId("job", 0).to_c());
         pmix_data_array_t array{PMIX_PROC, n, procs.data()};
         InfoList list;
-        ASSERT_EQ(PMIX_SUCCESS, list.append("large", &array, PMIX_DATA_ARRAY));
+        ASSERT_STATUS(PMIX_SUCCESS, list.append("large", &array, PMIX_DATA_ARRAY));
         common::JobControlRequest request, back;
         request.directives = std::move(list);
         auto bytes = common::message_bytes(request);
@@ -391,21 +392,21 @@ TEST(ServerUpcallsTest, CleanupOfAFailedRequestIsWithdrawn) {
     ASSERT_NE(nullptr, ::mkdtemp(top));
     const std::string failed = std::string(top) + "/failed", done = std::string(top) + "/done";
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     auto ask = [&](const std::string& path, bool more) {
         std::ofstream(path) << "x";
         common::JobControlRequest request;
         request.procs = {{"job", 0}};
         InfoList list;
-        EXPECT_EQ(PMIX_SUCCESS, list.append_string(PMIX_REGISTER_CLEANUP, path));
+        EXPECT_STATUS(PMIX_SUCCESS, list.append_string(PMIX_REGISTER_CLEANUP, path));
         if (more) {
-            EXPECT_EQ(PMIX_SUCCESS, list.append_flag(PMIX_JOB_CTRL_PAUSE, true));
+            EXPECT_STATUS(PMIX_SUCCESS, list.append_flag(PMIX_JOB_CTRL_PAUSE, true));
         }
         request.directives = std::move(list);
         return a.ask<Command::job_control>(request);
     };
     EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(failed, true)) << "no such upcall";
-    EXPECT_EQ(PMIX_SUCCESS, ask(done, false));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(done, false));
     a.kill();
     EXPECT_TRUE(s.server.turn_until([&] { return ::access(done.c_str(), F_OK) != 0; }));
     EXPECT_EQ(0, ::access(failed.c_str(), F_OK));
@@ -424,8 +425,8 @@ TEST(ServerUpcallsTest, CleanupIsDoneHere) {
     std::ofstream(kept) << "x";
     ASSERT_EQ(0, ::symlink(kept.c_str(), (base + "/link").c_str()));
     FakeClient a(s.server, {"job", 0}), b(s.server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
-    ASSERT_EQ(PMIX_SUCCESS, b.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     auto ask = [&](FakeClient& client, uint32_t rank, const std::string& path) {
         common::JobControlRequest request;
         request.procs = {{"job", rank}};
@@ -435,8 +436,8 @@ TEST(ServerUpcallsTest, CleanupIsDoneHere) {
         request.directives = std::move(list);
         return client.ask<Command::job_control>(request);
     };
-    EXPECT_EQ(PMIX_SUCCESS, ask(a, 0, base));
-    EXPECT_EQ(PMIX_SUCCESS, ask(b, 1, base));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(a, 0, base));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(b, 1, base));
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(a, 0, "relative"));
     EXPECT_EQ(0u, s.host.count("job_control"));
     a.kill();
@@ -457,7 +458,7 @@ TEST(ServerUpcallsTest, LateAndDoubleAnswersDoNoHarm) {
         TestServer server(&module);
         server.job("job", 1, 1);
         FakeClient a(server, {"job", 0});
-        ASSERT_EQ(PMIX_SUCCESS, a.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         common::PublishRequest publish;
         InfoList list;
         list.append_string("k", "v");
@@ -475,7 +476,7 @@ TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
     for (const char* what : {"publish", "lookup", "unpublish"}) s.host.styles[what] = Style::later;
     s.host.published = {{"k", "v"}};
     FakeClient a(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     common::PublishRequest publish;
     InfoList list;
     list.append_string("k", "v");
@@ -491,7 +492,7 @@ TEST(ServerUpcallsTest, PublishFamilyIsAnsweredByTheHostsThread) {
     for (uint32_t id : ids) {
         auto reply = a.take(id);
         ASSERT_TRUE(reply);
-        EXPECT_EQ(PMIX_SUCCESS, reply->header.status);
+        EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
     }
     EXPECT_EQ(0u, s.server.parts().host.open());
 }
@@ -501,10 +502,10 @@ TEST(ServerUpcallsTest, Answer_PeerHasGone_IsDropped) {
     UpcallsSetting s;
     s.host.styles["publish"] = Style::later;
     FakeClient stays(s.server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, stays.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, stays.hello());
     {
         FakeClient goes(s.server, {"job", 1});
-        ASSERT_EQ(PMIX_SUCCESS, goes.hello());
+        ASSERT_STATUS(PMIX_SUCCESS, goes.hello());
         common::PublishRequest publish;
         InfoList list;
         list.append_string("k", "v");
@@ -542,7 +543,7 @@ TEST(ServerUpcallsTest, ArgumentsOutliveAnAnswerDuringTheUpcall) {
     TestServer server(&module);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, a.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     for (pmix_status_t returned : {PMIX_SUCCESS, PMIX_OPERATION_SUCCEEDED, PMIX_ERR_NOT_SUPPORTED}) {
         g_returned = returned;
         g_read_after_answer.clear();

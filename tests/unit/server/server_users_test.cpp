@@ -8,6 +8,7 @@
 #include "server/namespaces/modex_blob.h"
 #include "support/fake_client.h"
 #include "support/other_users.h"
+#include "support/status.h"
 
 namespace pmix::test::server_users_test {
 namespace {
@@ -43,7 +44,7 @@ struct FarJob {
         there.job("far", 1, 1, false);
         there.add_client("far", 0, kAnna);
         rank = client_of(there, kAnna, {"far", 0});
-        EXPECT_EQ(PMIX_SUCCESS, rank->hello());
+        EXPECT_STATUS(PMIX_SUCCESS, rank->hello());
         rank->put("k", "annas");
         there.settle();
         host.data = modex_from(there);
@@ -66,7 +67,7 @@ struct TwoUsers : ::testing::Test {
         anna = client_of(*server, kAnna, {"anna", 0});
         second = client_of(*server, kAnna, {"anna.2", 0});
         bela = client_of(*server, kBela, {"bela", 0});
-        for (FakeClient* c : {anna.get(), second.get(), bela.get()}) ASSERT_EQ(PMIX_SUCCESS, c->hello());
+        for (FakeClient* c : {anna.get(), second.get(), bela.get()}) ASSERT_STATUS(PMIX_SUCCESS, c->hello());
     }
     void TearDown() override {
         for (auto* c : {&anna, &second, &bela}) c->reset();
@@ -116,15 +117,15 @@ TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
     const FarJob far(host);
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "asked again";
-    EXPECT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
-    EXPECT_EQ(PMIX_SUCCESS, get(*second, {"far", 0}, "k")) << "her other job";
+    EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_SUCCESS, get(*second, {"far", 0}, "k")) << "her other job";
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "now that it is here";
 }
 
 // Whether a process of another user has a key is not told either, and the host is not asked for it.
 TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
     const FarJob far(host);
-    ASSERT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     const size_t upcalls = host.count("direct_modex");
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "missing"));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*bela, bela->start_get({"far", 0}, "missing", 0, true)))
@@ -136,18 +137,18 @@ TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
 // From a server that does not say whose the data is: the host decides for each user by itself.
 TEST_F(TwoUsers, DirectModex_UserUnknown_TheHostIsAskedForEachUser) {
     host.data = [](const Seen&) { return blob_of("far", 0, "k"); };
-    EXPECT_EQ(PMIX_SUCCESS, get(*bela, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_SUCCESS, get(*bela, {"far", 0}, "k"));
     ASSERT_EQ(1u, host.count("direct_modex"));
     EXPECT_EQ(kBela, number_of(host.last("direct_modex")->infos, PMIX_USERID));
     common::AttachNspaceRequest attach;
     attach.nspace = "far";
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, anna->ask<Command::attach_nspace>(attach)) << "the host has not answered her";
     // The whole job, which is not here yet.
-    EXPECT_EQ(PMIX_SUCCESS, get(*anna, {"far", 1}, ""));
+    EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 1}, ""));
     ASSERT_EQ(2u, host.count("direct_modex"));
     EXPECT_EQ(kAnna, number_of(host.last("direct_modex")->infos, PMIX_USERID));
-    EXPECT_EQ(PMIX_SUCCESS, anna->ask<Command::attach_nspace>(attach));
-    EXPECT_EQ(PMIX_SUCCESS, second->ask<Command::attach_nspace>(attach)) << "her other job";
+    EXPECT_STATUS(PMIX_SUCCESS, anna->ask<Command::attach_nspace>(attach));
+    EXPECT_STATUS(PMIX_SUCCESS, second->ask<Command::attach_nspace>(attach)) << "her other job";
 }
 
 // Two users ask for the same at the same time: the answer to one is not the other's.
@@ -162,7 +163,7 @@ TEST_F(TwoUsers, DirectModex_TwoUsersTogether_EachHasAnUpcallOfItsOwn) {
     EXPECT_EQ(2u, host.count("direct_modex"));
     EXPECT_EQ(kAnna, number_of(host.last("direct_modex")->infos, PMIX_USERID));
     host.answer_waiting();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(*bela, b));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(*bela, b));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*anna, a));
 }
 
@@ -175,11 +176,11 @@ TEST_F(TwoUsers, DirectModex_FirstUserIsAnswered_SecondWaitsForItsOwnAnswer) {
     const uint32_t a = anna->start_get({"far", 0}, "k");
     ASSERT_TRUE(server->turn_until([&] { return host.waiting() == 2; }));
     host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(*bela, b));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(*bela, b));
     server->settle();
     EXPECT_FALSE(anna->take(a));
     host.answer_first();
-    EXPECT_EQ(PMIX_SUCCESS, status_of(*anna, a));
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(*anna, a));
 }
 
 // Whose a job is does not change with what another node sends later.
@@ -191,27 +192,27 @@ TEST_F(TwoUsers, Answer_NamesAnotherOwnerOfAJob_TheFirstStays) {
         return blob;
     };
     host.data = [&](const Seen&) { return owned(kAnna, "k"); };
-    ASSERT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
     host.data = [&](const Seen&) { return owned(kBela, "other"); };
     const size_t upcalls = host.count("direct_modex");
     get(*anna, {"far", 0}, "other");
     ASSERT_EQ(upcalls + 1, host.count("direct_modex"));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
-    EXPECT_EQ(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
 }
 
 // rows: E12
 TEST_F(TwoUsers, Event_OfAClient_ReachesItsOwnUsersProcesses) {
     common::RegisterEventsRequest everything;
     for (FakeClient* c : {anna.get(), second.get(), bela.get()})
-        ASSERT_EQ(PMIX_SUCCESS, c->ask<Command::register_events>(everything));
+        ASSERT_STATUS(PMIX_SUCCESS, c->ask<Command::register_events>(everything));
     common::NotifyEventRequest event;
     event.status = PMIX_ERR_PROC_ABORTED;
     event.source = {"bela", 0};
     for (pmix_data_range_t range : {PMIX_RANGE_GLOBAL, PMIX_RANGE_LOCAL, PMIX_RANGE_SESSION}) {
         event.range = range;
-        ASSERT_EQ(PMIX_SUCCESS, bela->ask<Command::notify_event>(event));
+        ASSERT_STATUS(PMIX_SUCCESS, bela->ask<Command::notify_event>(event));
         server->settle();
         EXPECT_TRUE(bela->take_event()) << int(range);
         EXPECT_FALSE(anna->take_event()) << int(range);
@@ -221,7 +222,7 @@ TEST_F(TwoUsers, Event_OfAClient_ReachesItsOwnUsersProcesses) {
     custom.append(PMIX_EVENT_CUSTOM_RANGE, &target, PMIX_PROC);
     event.range = PMIX_RANGE_CUSTOM;
     event.infos = std::move(custom);
-    ASSERT_EQ(PMIX_SUCCESS, bela->ask<Command::notify_event>(event));
+    ASSERT_STATUS(PMIX_SUCCESS, bela->ask<Command::notify_event>(event));
     server->settle();
     EXPECT_FALSE(anna->take_event());
     event.infos = InfoList();
@@ -229,13 +230,13 @@ TEST_F(TwoUsers, Event_OfAClient_ReachesItsOwnUsersProcesses) {
     common::RegisterEventsRequest later;
     later.reference = 1;
     later.codes = {PMIX_ERR_PROC_ABORTED};
-    ASSERT_EQ(PMIX_SUCCESS, anna->ask<Command::register_events>(later));
+    ASSERT_STATUS(PMIX_SUCCESS, anna->ask<Command::register_events>(later));
     server->settle();
     EXPECT_FALSE(anna->take_event());
     // Anna's own reach her other job, and not Bela.
     event.source = {"anna", 0};
     event.range = PMIX_RANGE_GLOBAL;
-    ASSERT_EQ(PMIX_SUCCESS, anna->ask<Command::notify_event>(event));
+    ASSERT_STATUS(PMIX_SUCCESS, anna->ask<Command::notify_event>(event));
     server->settle();
     EXPECT_TRUE(anna->take_event());
     EXPECT_TRUE(second->take_event());
@@ -254,7 +255,7 @@ TEST_F(TwoUsers, Event_OfAClient_ReachesItsOwnUsersProcesses) {
 TEST_F(TwoUsers, Event_OfAMonitor_ReachesItsOwnUsersProcesses) {
     common::RegisterEventsRequest everything;
     for (FakeClient* c : {anna.get(), bela.get()})
-        ASSERT_EQ(PMIX_SUCCESS, c->ask<Command::register_events>(everything));
+        ASSERT_STATUS(PMIX_SUCCESS, c->ask<Command::register_events>(everything));
     server->on_loop([&] {
         server->parts().events.announce(PMIX_ERR_PROC_ABORTED, {"bela", 0}, PMIX_RANGE_GLOBAL, {}, {kBela, kBela, 1});
         return 0;
@@ -271,11 +272,11 @@ TEST_F(TwoUsers, Resolve_AnotherUsersJob_IsNotFound) {
     of_bela.nspace = "bela";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_peers>(of_bela));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_nodes>(of_bela));
-    EXPECT_EQ(PMIX_SUCCESS, bela->ask<Command::resolve_peers>(of_bela));
+    EXPECT_STATUS(PMIX_SUCCESS, bela->ask<Command::resolve_peers>(of_bela));
     auto reply = anna->wait(anna->start<Command::resolve_peers>(common::ResolveRequest()));
     ASSERT_TRUE(reply);
     common::ResolvePeersReply peers;
-    ASSERT_EQ(PMIX_SUCCESS, common::decode_message(reply->payload, peers));
+    ASSERT_STATUS(PMIX_SUCCESS, common::decode_message(reply->payload, peers));
     std::set<std::string> jobs;
     for (const ProcId& p : peers.procs) jobs.insert(p.nspace);
     EXPECT_EQ((std::set<std::string>{"anna", "anna.2"}), jobs);
@@ -284,16 +285,17 @@ TEST_F(TwoUsers, Resolve_AnotherUsersJob_IsNotFound) {
 TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     common::RegisterEventsRequest defined;
     defined.codes = {PMIX_PROCESS_SET_DEFINE};
-    for (FakeClient* c : {anna.get(), bela.get()}) ASSERT_EQ(PMIX_SUCCESS, c->ask<Command::register_events>(defined));
+    for (FakeClient* c : {anna.get(), bela.get()})
+        ASSERT_STATUS(PMIX_SUCCESS, c->ask<Command::register_events>(defined));
     server->on_loop([&] {
-        EXPECT_EQ(PMIX_SUCCESS, server->setup().define_process_set("set.of.bela", {{"bela", 0}}));
+        EXPECT_STATUS(PMIX_SUCCESS, server->setup().define_process_set("set.of.bela", {{"bela", 0}}));
         return 0;
     });
     common::GroupRequest construct;
     construct.call = common::GroupCall::construct;
     construct.name = "group.of.bela";
     construct.procs = {{"bela", 0}};
-    ASSERT_EQ(PMIX_SUCCESS, bela->ask<Command::group>(construct));
+    ASSERT_STATUS(PMIX_SUCCESS, bela->ask<Command::group>(construct));
     server->settle();
     EXPECT_TRUE(bela->take_event());
     EXPECT_FALSE(anna->take_event());
@@ -312,7 +314,7 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     common::GroupRequest names;
     names.call = common::GroupCall::names;
     names.procs = {{"bela", 0}};
-    EXPECT_EQ(PMIX_SUCCESS, bela->ask<Command::group>(names));
+    EXPECT_STATUS(PMIX_SUCCESS, bela->ask<Command::group>(names));
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::group>(names));
 }
 
@@ -331,7 +333,7 @@ TEST_F(TwoUsers, Query_OfAnotherUsersJob_IsNotAnswered) {
 TEST_F(TwoUsers, Report_ForAnotherUserThanTheServers_IsRefused) {
     server->job("root", 1, 1);
     FakeClient root(*server, {"root", 0});
-    ASSERT_EQ(PMIX_SUCCESS, root.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, root.hello());
     EXPECT_TRUE(query(root, WIREUP_QUERY_REPORT, nullptr, nullptr).starts_with("0 "));
     EXPECT_TRUE(query(root, WIREUP_QUERY_COUNTERS, nullptr, nullptr).starts_with("0 "));
     for (FakeClient* c : {anna.get(), bela.get()}) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace setup_fork_test {
 
@@ -69,7 +70,7 @@ struct SlowPage {
 // rows: V12 V2
 TEST(SetupForkTest, Finalize_CallerInside_WaitsForIt) {
     InfoList infos = ServerHere::named();
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     register_job("job");
     SlowPage page;
     char** env = static_cast<char**>(std::calloc(2, sizeof(char*)));
@@ -88,8 +89,8 @@ TEST(SetupForkTest, Finalize_CallerInside_WaitsForIt) {
     EXPECT_EQ(std::future_status::timeout, ended.wait_for(std::chrono::milliseconds(500))) << "its data is in use";
     page.let_go();
     child.join();
-    EXPECT_EQ(PMIX_SUCCESS, status);
-    EXPECT_EQ(PMIX_SUCCESS, ended.get());
+    EXPECT_STATUS(PMIX_SUCCESS, status);
+    EXPECT_STATUS(PMIX_SUCCESS, ended.get());
     end.join();
     size_t n = 0;
     bool told = false;

@@ -9,6 +9,7 @@
 
 #include "common/values/info_view.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::tool_connected_test {
 namespace {
@@ -53,7 +54,7 @@ class ToolConnected : public ::testing::Test {
     }
     uint32_t told_number(const char* key) {
         uint32_t n = 4711;
-        EXPECT_EQ(PMIX_SUCCESS, InfoView(host.told).get(key, &n));
+        EXPECT_STATUS(PMIX_SUCCESS, InfoView(host.told).get(key, &n));
         return n;
     }
     ToolHost host;
@@ -64,7 +65,7 @@ class ToolConnected : public ::testing::Test {
 // rows: U13 T4
 TEST_F(ToolConnected, TheHostLearnsWhoItIsAndNamesIt) {
     FakeClient tool(*server, ProcId());
-    ASSERT_EQ(PMIX_SUCCESS, tool.hello({}, PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, tool.hello({}, PeerRole::tool));
     EXPECT_EQ(1, host.calls);
     EXPECT_EQ(::geteuid(), told_number(PMIX_USERID));
     EXPECT_EQ(::getegid(), told_number(PMIX_GRPID));
@@ -76,9 +77,9 @@ TEST_F(ToolConnected, TheHostLearnsWhoItIsAndNamesIt) {
 TEST_F(ToolConnected, ANameOfItsOwnIsTold) {
     FakeClient tool(*server, ProcId("own-name", 2));
     host.name = ProcId("own-name", 2);
-    ASSERT_EQ(PMIX_SUCCESS, tool.hello({}, PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, tool.hello({}, PeerRole::tool));
     std::string_view nspace;
-    EXPECT_EQ(PMIX_SUCCESS, InfoView(host.told).get(PMIX_TOOL_NSPACE, &nspace));
+    EXPECT_STATUS(PMIX_SUCCESS, InfoView(host.told).get(PMIX_TOOL_NSPACE, &nspace));
     EXPECT_EQ("own-name", nspace);
     const pmix_info_t* rank = InfoView(host.told).find(PMIX_TOOL_RANK);
     ASSERT_NE(nullptr, rank);
@@ -139,7 +140,7 @@ TEST_F(ToolConnected, AnAnswerForAToolThatHasGoneIsNobodys) {
     EXPECT_TRUE(server->parts().peers.empty());
     host.later = false;
     FakeClient next(*server, ProcId());
-    EXPECT_EQ(PMIX_SUCCESS, next.hello({}, PeerRole::tool)) << "the name is free";
+    EXPECT_STATUS(PMIX_SUCCESS, next.hello({}, PeerRole::tool)) << "the name is free";
 }
 
 }  // namespace

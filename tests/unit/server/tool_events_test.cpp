@@ -4,6 +4,7 @@
 
 #include "common/values/proc_array.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace tool_events_test {
 
@@ -28,9 +29,9 @@ server::ServerOptions for_tools() {
 struct Setting {
     Setting() : module(with_tools(host)), server(&module, for_tools()), rank(server, {"job", 0}) {
         server.job("job", 2, 1);
-        EXPECT_EQ(PMIX_SUCCESS, rank.hello());
+        EXPECT_STATUS(PMIX_SUCCESS, rank.hello());
         tool = std::make_unique<FakeClient>(server, kTool);
-        EXPECT_EQ(PMIX_SUCCESS, tool->hello({}, common::PeerRole::tool));
+        EXPECT_STATUS(PMIX_SUCCESS, tool->hello({}, common::PeerRole::tool));
     }
     static pmix_server_module_t with_tools(FakeHost& host) {
         pmix_server_module_t m = host.module();
@@ -50,7 +51,7 @@ struct Setting {
         request.source = ProcId("job", 0);
         request.range = range;
         request.infos = std::move(infos);
-        EXPECT_EQ(PMIX_SUCCESS, rank.ask<Command::notify_event>(request));
+        EXPECT_STATUS(PMIX_SUCCESS, rank.ask<Command::notify_event>(request));
         return taken();
     }
     size_t taken() {
@@ -78,7 +79,7 @@ struct Setting {
 TEST(ToolEventsTest, EventOfAJob_ReachesToolsByItsRange) {
     Setting s;
     EXPECT_EQ(0u, s.heard(PMIX_RANGE_GLOBAL)) << "it has not asked";
-    ASSERT_EQ(PMIX_SUCCESS, s.listen({kJobsOwn}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen({kJobsOwn}, 1));
     EXPECT_EQ(1u, s.taken()) << "what was before is kept for it";
     EXPECT_EQ(1u, s.heard(PMIX_RANGE_GLOBAL));
     EXPECT_EQ(1u, s.heard(PMIX_RANGE_SESSION));
@@ -89,7 +90,7 @@ TEST(ToolEventsTest, EventOfAJob_ReachesToolsByItsRange) {
     EXPECT_EQ(0u, s.heard(PMIX_RANGE_CUSTOM, Setting::only_for({"job", 0})));
     common::DeregisterEventsRequest off;
     off.reference = 1;
-    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::deregister_events>(off));
+    EXPECT_STATUS(PMIX_SUCCESS, s.tool->ask<Command::deregister_events>(off));
     EXPECT_EQ(0u, s.heard(PMIX_RANGE_GLOBAL));
     EXPECT_EQ(1u, s.host.count("deregister_events"));
 }
@@ -97,7 +98,7 @@ TEST(ToolEventsTest, EventOfAJob_ReachesToolsByItsRange) {
 // rows: E13 U10
 TEST(ToolEventsTest, WhatTheHostHandsDownReachesTheToolItIsFor) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen({kJobsOwn}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen({kJobsOwn}, 1));
     const auto hand_down = [&](InfoList infos) {
         s.server.on_loop([&] {
             s.server.parts().events.raise(kJobsOwn, {"elsewhere", 3}, PMIX_RANGE_CUSTOM, std::move(infos));
@@ -112,12 +113,12 @@ TEST(ToolEventsTest, WhatTheHostHandsDownReachesTheToolItIsFor) {
 // rows: E15 U9
 TEST(ToolEventsTest, WhatAToolWantedOfTheHostIsWithdrawnByItAndByItsEnd) {
     Setting s;
-    ASSERT_EQ(PMIX_SUCCESS, s.listen({kHosts, kHosts - 1}, 1));
-    ASSERT_EQ(PMIX_SUCCESS, s.listen({kHosts - 2}, 2));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen({kHosts, kHosts - 1}, 1));
+    ASSERT_STATUS(PMIX_SUCCESS, s.listen({kHosts - 2}, 2));
     EXPECT_EQ(2u, s.host.count("register_events"));
     common::DeregisterEventsRequest off;
     off.reference = 2;
-    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::deregister_events>(off));
+    EXPECT_STATUS(PMIX_SUCCESS, s.tool->ask<Command::deregister_events>(off));
     s.server.settle();
     ASSERT_EQ(1u, s.host.count("deregister_events"));
     EXPECT_EQ((std::vector<pmix_status_t>{kHosts - 2}), s.host.last("deregister_events")->codes);
@@ -126,11 +127,11 @@ TEST(ToolEventsTest, WhatAToolWantedOfTheHostIsWithdrawnByItAndByItsEnd) {
     EXPECT_EQ((std::vector<pmix_status_t>{kHosts - 1, kHosts}), s.host.last("deregister_events")->codes);
     // Its name is free, and a tool that connects under it begins anew.
     FakeClient again(s.server, Setting::kTool);
-    ASSERT_EQ(PMIX_SUCCESS, again.hello({}, common::PeerRole::tool));
+    ASSERT_STATUS(PMIX_SUCCESS, again.hello({}, common::PeerRole::tool));
     common::RegisterEventsRequest request;
     request.codes = {kHosts};
     request.reference = 1;
-    EXPECT_EQ(PMIX_SUCCESS, again.ask<Command::register_events>(request));
+    EXPECT_STATUS(PMIX_SUCCESS, again.ask<Command::register_events>(request));
     EXPECT_EQ(3u, s.host.count("register_events"));
 }
 
@@ -163,8 +164,8 @@ TEST(ToolEventsTest, ALostTool_IsToldToTheHost_NotToItsDefaultHandlers) {
 // Its host may keep things for it. rows: E17
 TEST(ToolEventsTest, AToolThatFinalizes_IsToldToTheHostOnce) {
     Setting s;
-    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
-    EXPECT_EQ(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
+    EXPECT_STATUS(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
+    EXPECT_STATUS(PMIX_SUCCESS, s.tool->ask<Command::finalize>(common::FinalizeRequest()));
     s.tool->kill();
     s.server.settle();
     EXPECT_EQ(1u, s.host.count("client_finalized"));
@@ -192,8 +193,8 @@ TEST(ToolEventsTest, PidOfATool_IsAnswered_OfAnotherNameNot) {
         return s.rank.ask<Command::query>(request);
     };
     const pmix_rank_t zero = 0, one = 1;
-    EXPECT_EQ(PMIX_SUCCESS, ask("a.tool", nullptr));
-    EXPECT_EQ(PMIX_SUCCESS, ask("a.tool", &zero));
+    EXPECT_STATUS(PMIX_SUCCESS, ask("a.tool", nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, ask("a.tool", &zero));
     const pmix_status_t missing = ask("another.tool", nullptr);
     EXPECT_NE(PMIX_SUCCESS, missing);
     EXPECT_EQ(missing, ask("a.tool", &one));

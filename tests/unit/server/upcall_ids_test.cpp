@@ -10,6 +10,7 @@
 
 #include "common/values/array_value.h"
 #include "support/fake_client.h"
+#include "support/status.h"
 
 namespace pmix::test::upcall_ids_test {
 namespace {
@@ -338,7 +339,7 @@ TEST(UpcallIdsTest, EveryUpcall_IdsForged_CarriesTheKernelsOnce) {
     TestServer server(&module, std::move(options));
     server.job("job", 2, 1);
     FakeClient client(server, {"job", 0});
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
     for (const Row& row : kRows) {
         if (std::string_view(row.entry) != "application") Noting::seen.erase(row.entry);
         row.ask(client);
@@ -365,8 +366,8 @@ TEST(UpcallIdsTest, EveryUpcall_HostHoldsIt_IsInTheReport) {
     TestServer server(&module, std::move(options));
     server.job("job", 2, 1);
     FakeClient client(server, {"job", 0}), observer(server, ProcId());
-    ASSERT_EQ(PMIX_SUCCESS, client.hello());
-    ASSERT_EQ(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, observer.hello({}, common::PeerRole::observer));
     EXPECT_EQ(0u, number_of(answer_to(observer, WIREUP_QUERY_COUNTERS), "wireup.cnt.open"));
     std::multiset<std::string> expected;
     Noting::holds = true;
@@ -408,8 +409,8 @@ TEST(UpcallIdsTest, Participants_SeveralUsers_AreNotNamed) {
     several.add({1000, 100, 1});
     several.add({1001, 100, 2});
     InfoList of_one = forged(), of_several = forged();
-    ASSERT_EQ(PMIX_SUCCESS, one.append_ids(of_one));
-    ASSERT_EQ(PMIX_SUCCESS, several.append_ids(of_several));
+    ASSERT_STATUS(PMIX_SUCCESS, one.append_ids(of_one));
+    ASSERT_STATUS(PMIX_SUCCESS, several.append_ids(of_several));
     EXPECT_EQ(1000, number_of(of_one, PMIX_USERID));
     EXPECT_EQ(100, number_of(of_one, PMIX_GRPID));
     EXPECT_EQ(nullptr, of_several.find(PMIX_USERID));
@@ -422,18 +423,18 @@ TEST(UpcallIdsTest, Event_IdsForged_ReachesHandlersWithoutThem) {
     TestServer server(&module);
     server.job("job", 1, 2);
     FakeClient sender(server, {"job", 0}), handler(server, {"job", 1});
-    ASSERT_EQ(PMIX_SUCCESS, sender.hello());
-    ASSERT_EQ(PMIX_SUCCESS, handler.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, sender.hello());
+    ASSERT_STATUS(PMIX_SUCCESS, handler.hello());
     common::RegisterEventsRequest registration;
     registration.codes = {PMIX_EXTERNAL_ERR_BASE + 7};
     registration.codes = {-200};
-    ASSERT_EQ(PMIX_SUCCESS, handler.ask<Command::register_events>(registration));
+    ASSERT_STATUS(PMIX_SUCCESS, handler.ask<Command::register_events>(registration));
     common::NotifyEventRequest event;
     event.status = -200;
     event.source = {"job", 0};
     event.range = PMIX_RANGE_LOCAL;
     event.infos = forged();
-    ASSERT_EQ(PMIX_SUCCESS, sender.ask<Command::notify_event>(event));
+    ASSERT_STATUS(PMIX_SUCCESS, sender.ask<Command::notify_event>(event));
     auto told = handler.take_event();
     ASSERT_TRUE(told);
     for (const pmix_info_t& info : told->infos) EXPECT_NE(PMIX_USERID, common::key_view(info));

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/status.h"
 #include "unit/server/usage_setting.h"
 
 namespace pmix::server::usage_monitors_test {
@@ -19,7 +20,7 @@ class UsageMonitorsTest : public UsageSetting {};
 // rows: J4
 // proves: PMIx_Process_monitor PMIX_MONITOR_RESOURCE_RATE PMIX_MONITOR_ID server
 TEST_F(UsageMonitorsTest, Request_WithARate_OneSampleAtOnceAndOneInEachPeriod) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(2, "load"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(2, "load"))));
     EXPECT_EQ(1u, procs_in(peer->results).size());
     EXPECT_EQ(1u, monitors.size());
     EXPECT_TRUE(peer->events.empty());
@@ -45,8 +46,8 @@ TEST_F(UsageMonitorsTest, Request_WithARate_OneSampleAtOnceAndOneInEachPeriod) {
 
 // rows: J4
 TEST_F(UsageMonitorsTest, Period_ProcessesComeAndGo_EventsFollow) {
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}, {"job", 2}}, rate(1, "x")), kCode));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE),
+                                    of_procs({{"job", 1}, {"job", 2}}, rate(1, "x")), kCode));
     kernel.end_process(102);
     period(1000);
     ASSERT_EQ(1u, peer->events.size());
@@ -74,7 +75,7 @@ TEST_F(UsageMonitorsTest, Request_WithARange_AllInItGetTheSamples) {
     InfoList directives = rate(1);
     const pmix_data_range_t range = PMIX_RANGE_NAMESPACE;
     directives.append(PMIX_RANGE, &range, PMIX_DATA_RANGE);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(directives), kCode));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(directives), kCode));
     period(1000);
     EXPECT_EQ(1u, peer->events.size());
     EXPECT_EQ(1u, other->events.size());
@@ -91,7 +92,7 @@ TEST_F(UsageMonitorsTest, Period_IsNeverMostOfTheTime) {
 
 // rows: J4
 TEST_F(UsageMonitorsTest, Cancel_ByName_AllTogetherOrWithItsProcess) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
     EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
     host.monitors = false;
     InfoList beat, beats;
@@ -101,14 +102,14 @@ TEST_F(UsageMonitorsTest, Cancel_ByName_AllTogetherOrWithItsProcess) {
     EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(std::move(beat), std::move(beats))) << "a name is one monitor's of any kind";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(other, cancel("a"), {})) << "it is another's";
     EXPECT_EQ(1u, monitors.size());
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel("a"), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel("a"), {}));
     EXPECT_EQ(0u, monitors.size());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(cancel("a"), {}));
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "b")));
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NET_RESOURCE_USAGE), rate(1)));
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel(nullptr), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "b")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NET_RESOURCE_USAGE), rate(1)));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {}));
     EXPECT_EQ(0u, monitors.size());
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "b")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "b")));
     peers.erase(peer->serial());
     monitors.peer_gone(*peer);
     EXPECT_EQ(0u, monitors.size());
@@ -122,8 +123,8 @@ TEST_F(UsageMonitorsTest, Cancel_ByName_AllTogetherOrWithItsProcess) {
 // rows: J4 U14
 // proves: PMIx_Process_monitor PMIX_MONITOR_TARGET_NODES PMIX_MONITOR_LOCAL_ONLY server
 TEST_F(UsageMonitorsTest, Request_OfOtherNodes_GoesToTheHost) {
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7"}), kCode));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7"}), kCode));
     EXPECT_EQ(1, host.asked);
     EXPECT_EQ(kCode, host.last_code);
     EXPECT_EQ(ProcId("job", 1), host.requester);
@@ -131,15 +132,15 @@ TEST_F(UsageMonitorsTest, Request_OfOtherNodes_GoesToTheHost) {
     EXPECT_EQ(::geteuid(), number(host.last, PMIX_USERID));
     ASSERT_EQ(1u, peer->results.size());
     EXPECT_EQ("elsewhere", text(peer->results, "site.usage"));
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"})));
     EXPECT_EQ(2u, peer->results.size()) << "of both";
     EXPECT_EQ(1u, entries(peer->results, PMIX_NODE_RESOURCE_USAGE).size());
     host.asked = 0;
     for (const char* node : {"n7", "n0"}) {
         InfoList directives = of_names(PMIX_MONITOR_TARGET_NODES, {node});
         directives.append_flag(PMIX_MONITOR_LOCAL_ONLY, true);
-        ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(directives)));
+        ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(directives)));
         EXPECT_EQ(std::string_view(node) == "n0" ? 1u : 0u, peer->results.size()) << node;
     }
     EXPECT_EQ(0, host.asked);
@@ -149,19 +150,19 @@ TEST_F(UsageMonitorsTest, Request_OfOtherNodes_GoesToTheHost) {
 // proves: PMIx_Process_monitor PMIX_MONITOR_TARGET_NODEIDS server
 TEST_F(UsageMonitorsTest, Request_ByNodeId_ThatOfTheRequestersJob) {
     Nspace& job = *registry.find("job");
-    ASSERT_EQ(PMIX_SUCCESS, registry.ensure_data(job));
+    ASSERT_STATUS(PMIX_SUCCESS, registry.ensure_data(job));
     job.own_node = 3;
     const auto by_id = [&](std::vector<uint32_t> ids) {
         return targets(PMIX_MONITOR_TARGET_NODEIDS, PMIX_UINT32, std::move(ids));
     };
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), by_id({3})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), by_id({3})));
     EXPECT_EQ(0, host.asked);
     const auto all = entries(peer->results, PMIX_NODE_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ(3, number(all[0], PMIX_NODEID));
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), by_id({4})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), by_id({4})));
     EXPECT_EQ(1, host.asked);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(101, nullptr, 3)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(101, nullptr, 3)));
     EXPECT_EQ(1u, procs_in(peer->results).size());
     EXPECT_EQ(1, host.asked);
 }
@@ -182,7 +183,7 @@ TEST_F(UsageMonitorsTest, Request_WhatCountsAsElsewhere) {
     for (Row& row : rows) {
         SCOPED_TRACE(row.what);
         host.asked = 0;
-        ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(row.directives)));
+        ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(row.directives)));
         EXPECT_EQ(1, host.asked);
         EXPECT_EQ(row.here ? 2u : 0u, procs_in(peer->results).size());
     }
@@ -203,24 +204,24 @@ TEST_F(UsageMonitorsTest, HostRefuses_TheRequestIsRefused) {
 
 // rows: J4
 TEST_F(UsageMonitorsTest, Cancel_TheHostHasAPart_HearsOfIt) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
-                                of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
+                                    of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
     EXPECT_EQ(1u, monitors.size());
     host.status = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel("a"), {})) << "this node's part is cancelled";
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel("a"), {})) << "this node's part is cancelled";
     EXPECT_EQ(2, host.asked);
     EXPECT_EQ(PMIX_MONITOR_CANCEL, common::key_view(host.last_what[0]));
     EXPECT_EQ(0u, monitors.size());
     host.status = PMIX_SUCCESS;
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7"}, rate(1))));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NODES, {"n7"}, rate(1))));
     EXPECT_EQ(0u, monitors.size()) << "the host's alone";
     host.asked = 0;
-    EXPECT_EQ(PMIX_SUCCESS, ask(other, cancel(nullptr), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(other, cancel(nullptr), {}));
     EXPECT_EQ(0, host.asked) << "it had the host do nothing";
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel(nullptr), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {}));
     EXPECT_EQ(1, host.asked);
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel(nullptr), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {}));
     EXPECT_EQ(1, host.asked) << "once";
 }
 
@@ -254,15 +255,15 @@ TEST_F(UsageMonitorsTest, Request_OfTheHostInAnothersName_SeesWhatThatUserMay) {
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy({}, rate(1, "p"))));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
               ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(4242, of_procs({{"job", 1}}))));
-    ASSERT_EQ(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
     EXPECT_EQ(2u, procs_in(self->results).size());
     period(1000);
     EXPECT_TRUE(self->events.empty());
     EXPECT_EQ(1, host.notified) << "the requester is on another node";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(self, cancel("p"), {})) << "not the host's own";
-    EXPECT_EQ(PMIX_SUCCESS, ask(self, cancel("p"), proxy({}, {})));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(self, cancel("p"), proxy({}, {})));
     EXPECT_EQ(0u, monitors.size());
-    ASSERT_EQ(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
     monitors.namespace_gone(registry.obtain("far"));
     EXPECT_EQ(0u, monitors.size()) << "nobody is left to tell";
     EXPECT_EQ(0, host.asked) << "a host's own request is no upcall to itself";
@@ -270,18 +271,19 @@ TEST_F(UsageMonitorsTest, Request_OfTheHostInAnothersName_SeesWhatThatUserMay) {
     InfoList mine;
     const pmix_proc_t proc = ProcId("job", 2).to_c();
     mine.append(PMIX_MONITOR_PROXY, &proc, PMIX_PROC);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(mine)));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(mine)));
     EXPECT_EQ(1, host.asked);
 }
 
 // rows: J4 G20
 TEST_F(UsageMonitorsTest, Request_TooManyOfAUser_Refused) {
     for (size_t i = 0; i < UsageMonitors::kMaxPerUser; ++i)
-        ASSERT_EQ(PMIX_SUCCESS, ask(i % 2 == 0 ? peer : other, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
+        ASSERT_STATUS(PMIX_SUCCESS, ask(i % 2 == 0 ? peer : other, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
-    EXPECT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {})) << "one sample is no monitor";
+    EXPECT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {})) << "one sample is no monitor";
     const PeerPtr foreign = rank("theirs", 0, 105, 4242);
-    EXPECT_EQ(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10))) << "its limit is its own";
+    EXPECT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)))
+        << "its limit is its own";
 }
 
 // A kernel that does not answer, as of a process whose memory is locked: here a pipe that nobody writes to. rows: J4
@@ -295,7 +297,7 @@ TEST_F(UsageMonitorsTest, KernelDoesNotAnswer_TheRequestEndsAndOthersAreRefused)
     for (size_t i = 1; i < limit; ++i) start(peer, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {});
     EXPECT_EQ(limit, monitors.size());
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
-    EXPECT_EQ(PMIX_SUCCESS, ask(cancel(nullptr), {})) << "of which none is periodic";
+    EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {})) << "of which none is periodic";
     scheduler.advance(UsageMonitors::kLimitMs);
     EXPECT_EQ(std::vector<pmix_status_t>{PMIX_ERR_TIMEOUT}, other->statuses);
     EXPECT_EQ(limit + 1, peer->statuses.size());

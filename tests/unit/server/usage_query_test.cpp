@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/status.h"
 #include "unit/server/usage_setting.h"
 
 namespace pmix::server::usage_query_test {
@@ -54,9 +55,9 @@ class UsageQueryTest : public UsageSetting {
 
 // Two of the four processes of the job are here. rows: Q17 Q20
 TEST_F(UsageQueryTest, ReadQuery_AboutMoreThanThisNode_IsNotAnsweredHere) {
-    EXPECT_EQ(PMIX_SUCCESS, read(kProcesses, {"job", 1}).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kProcesses, all, only_here()).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kProcesses, all, with_node("n0")).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, {"job", 1}).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, all, only_here()).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, all, with_node("n0")).status());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, all).status()) << "a part is no answer";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 3}).status());
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 1}, with_node("n7")).status());
@@ -65,8 +66,8 @@ TEST_F(UsageQueryTest, ReadQuery_AboutMoreThanThisNode_IsNotAnsweredHere) {
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, all).status()) << "the job has other nodes";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, {"job", 1}).status()) << "the nodes of a job, not of a process";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, all, with_node("n7")).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kNode, all, with_node("n0")).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kNode, {"unknown", 1}, only_here()).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kNode, all, with_node("n0")).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kNode, {"unknown", 1}, only_here()).status());
 
     InfoList number, text;
     number.append_number<uint32_t>(PMIX_NODEID, 5, PMIX_UINT32);
@@ -83,7 +84,7 @@ TEST_F(UsageQueryTest, ReadQuery_OfAnotherUser_MayKnowTheNodeAndNotTheJob) {
     const uint32_t another_user = ::geteuid() + 1;
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, {"job", 1}, {}, another_user).status());
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, all, only_here(), another_user).status());
-    EXPECT_EQ(PMIX_SUCCESS, read(kNode, all, with_node("n0"), another_user).status());
+    EXPECT_STATUS(PMIX_SUCCESS, read(kNode, all, with_node("n0"), another_user).status());
 }
 
 // rows: Q20
@@ -91,7 +92,7 @@ TEST_F(UsageQueryTest, Once_OfAProcessAndTheNode_AllFigures) {
     Answer process, node;
     once(kProcesses, {"job", 2}, process);
     EXPECT_TRUE(scheduler.run_until([&] { return process.count > 0; }));
-    EXPECT_EQ(PMIX_SUCCESS, process.status);
+    EXPECT_STATUS(PMIX_SUCCESS, process.status);
     EXPECT_EQ(std::vector<ProcId>{ProcId("job", 2)}, procs_in(process.infos));
     const auto one = entries(process.infos, PMIX_PROC_RESOURCE_USAGE);
     ASSERT_EQ(1u, one.size());
@@ -99,7 +100,7 @@ TEST_F(UsageQueryTest, Once_OfAProcessAndTheNode_AllFigures) {
     EXPECT_EQ(102, number(one[0], PMIX_PROC_PID));
     once(kNode, all, node, with_node("n0"));
     EXPECT_TRUE(scheduler.run_until([&] { return node.count > 0; }));
-    EXPECT_EQ(PMIX_SUCCESS, node.status);
+    EXPECT_STATUS(PMIX_SUCCESS, node.status);
     const auto here = entries(node.infos, PMIX_NODE_RESOURCE_USAGE);
     ASSERT_EQ(1u, here.size());
     EXPECT_EQ("n0", text(here[0], PMIX_HOSTNAME));

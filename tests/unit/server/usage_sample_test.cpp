@@ -7,6 +7,7 @@
 
 #include <tuple>
 
+#include "support/status.h"
 #include "unit/server/usage_setting.h"
 
 namespace pmix::server::usage_sample_test {
@@ -19,7 +20,7 @@ class UsageSampleTest : public UsageSetting {};
 // rows: J4
 // proves: PMIx_Process_monitor PMIX_MONITOR_PROC_RESOURCE_USAGE PMIX_MONITOR_TARGET_PROCS server
 TEST_F(UsageSampleTest, Request_OfAProcess_AllFiguresAndTheProcessFirst) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}})));
     ASSERT_EQ(1u, peer->results.size());
     const auto all = entries(peer->results, PMIX_PROC_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
@@ -52,8 +53,8 @@ TEST_F(UsageSampleTest, Request_OfAProcess_AllFiguresAndTheProcessFirst) {
 
 // rows: J4
 TEST_F(UsageSampleTest, Request_NamesFigures_ThoseAndNoOthers) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE, {PMIX_PROC_RSS, PMIX_PROC_OS_STATE, "odd"}),
-                                of_procs({{"job", 2}})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE, {PMIX_PROC_RSS, PMIX_PROC_OS_STATE, "odd"}),
+                                    of_procs({{"job", 2}})));
     const auto all = entries(peer->results, PMIX_PROC_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ(6u, all[0].size()) << "the process, its pid and host, the two, the time";
@@ -64,7 +65,7 @@ TEST_F(UsageSampleTest, Request_NamesFigures_ThoseAndNoOthers) {
 // rows: J4
 // proves: PMIx_Process_monitor PMIX_MONITOR_NODE_RESOURCE_USAGE server
 TEST_F(UsageSampleTest, Request_OfTheNode_WithItsDevices) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
     const auto all = entries(peer->results, PMIX_NODE_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     ASSERT_EQ(1u, peer->results.size());
@@ -78,8 +79,8 @@ TEST_F(UsageSampleTest, Request_OfTheNode_WithItsDevices) {
     EXPECT_TRUE(node.has(PMIX_NODE_SAMPLE_TIME));
     EXPECT_EQ(2u, entries(node, PMIX_DISK_RESOURCE_USAGE).size());
     EXPECT_EQ(2u, entries(node, PMIX_NETWORK_RESOURCE_USAGE).size());
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE, {PMIX_NODE_MEM_FREE, PMIX_NET_SENT_BYTES}), {}));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE, {PMIX_NODE_MEM_FREE, PMIX_NET_SENT_BYTES}), {}));
     const auto part = entries(peer->results, PMIX_NODE_RESOURCE_USAGE);
     ASSERT_EQ(1u, part.size());
     EXPECT_EQ(1024, number(part[0], PMIX_NODE_MEM_FREE));
@@ -93,7 +94,7 @@ TEST_F(UsageSampleTest, Request_OfTheNode_WithItsDevices) {
 // proves: PMIx_Process_monitor PMIX_MONITOR_NET_RESOURCE_USAGE PMIX_MONITOR_TARGET_NETS server
 // proves: PMIx_Process_monitor PMIX_DISK_ID PMIX_NETWORK_ID server
 TEST_F(UsageSampleTest, Request_OfDevices_AllOrThoseNamed) {
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_DISK_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_DISK_RESOURCE_USAGE), {}));
     auto all = entries(peer->results, PMIX_DISK_RESOURCE_USAGE);
     ASSERT_EQ(2u, all.size());
     EXPECT_EQ(PMIX_DISK_ID, common::key_view(all[0][0]));
@@ -102,14 +103,14 @@ TEST_F(UsageSampleTest, Request_OfDevices_AllOrThoseNamed) {
     EXPECT_EQ(17, number(all[0], PMIX_DISK_WRITE_SECTORS));
     EXPECT_EQ(21, number(all[0], PMIX_DISK_IO_WEIGHTED));
     EXPECT_TRUE(all[0].has(PMIX_DISK_SAMPLE_TIME));
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_DISK_RESOURCE_USAGE, {PMIX_DISK_READ_SECTORS}),
-                                of_names(PMIX_MONITOR_TARGET_DISKS, {"sda1"})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_DISK_RESOURCE_USAGE, {PMIX_DISK_READ_SECTORS}),
+                                    of_names(PMIX_MONITOR_TARGET_DISKS, {"sda1"})));
     all = entries(peer->results, PMIX_DISK_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ(3u, all[0].size());
     EXPECT_EQ(3, number(all[0], PMIX_DISK_READ_SECTORS));
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_NET_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NETS, {"eth0", "eth9"})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_NET_RESOURCE_USAGE), of_names(PMIX_MONITOR_TARGET_NETS, {"eth0", "eth9"})));
     all = entries(peer->results, PMIX_NETWORK_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ("eth0", text(all[0], PMIX_NETWORK_ID));
@@ -123,7 +124,7 @@ TEST_F(UsageSampleTest, Request_OfDevices_AllOrThoseNamed) {
         InfoList named, what;
         named.append_string(key, name);
         what.append(kind, std::move(common::array_value(std::move(named))).value());
-        ASSERT_EQ(PMIX_SUCCESS, ask(std::move(what), {}));
+        ASSERT_STATUS(PMIX_SUCCESS, ask(std::move(what), {}));
         all = entries(peer->results, answer);
         ASSERT_EQ(1u, all.size()) << kind;
         EXPECT_EQ(name, text(all[0], key));
@@ -135,9 +136,9 @@ TEST_F(UsageSampleTest, Request_OfDevices_AllOrThoseNamed) {
 // proves: PMIx_Process_monitor PMIX_MONITOR_TARGET_PIDS server
 TEST_F(UsageSampleTest, Request_ByPid_KnownProcessesHaveTheirNames) {
     kernel.put_process(103, 10);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(102, "n0")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(102, "n0")));
     EXPECT_EQ(std::vector<ProcId>{ProcId("job", 2)}, procs_in(peer->results));
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(103, "n0")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(103, "n0")));
     const auto all = entries(peer->results, PMIX_PROC_RESOURCE_USAGE);
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ(PMIX_PROC_PID, common::key_view(all[0][0]));
@@ -149,28 +150,28 @@ TEST_F(UsageSampleTest, Request_ByPid_KnownProcessesHaveTheirNames) {
 TEST_F(UsageSampleTest, Request_NoTargets_AllProcessesOfTheUsersJobs) {
     rank("another", 0, 104);
     kernel.put_process(104, 10);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
     const std::vector<ProcId> expected = {{"another", 0}, {"job", 1}, {"job", 2}};
     EXPECT_EQ(expected, procs_in(peer->results));
-    ASSERT_EQ(PMIX_SUCCESS,
-              ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}, {"job", 2}, {"job", 1}})));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}, {"job", 2}, {"job", 1}})));
     EXPECT_EQ(2u, procs_in(peer->results).size()) << "each once";
 }
 
 // rows: J4
 TEST_F(UsageSampleTest, Request_TheProcessHasEnded_IsLeftOut) {
     kernel.end_process(102);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
     EXPECT_EQ(std::vector<ProcId>{ProcId("job", 1)}, procs_in(peer->results));
     kernel.end_process(101);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
     EXPECT_TRUE(peer->results.empty());
 }
 
 // rows: J4
 TEST_F(UsageSampleTest, Request_TheServerItself_ForItsUserOnly) {
     kernel.put_process(::getpid(), 5);
-    ASSERT_EQ(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"server", 0}})));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"server", 0}})));
     EXPECT_EQ(std::vector<ProcId>{ProcId("server", 0)}, procs_in(peer->results));
     const PeerPtr foreign = rank("theirs", 0, 105, 4242);
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
@@ -186,15 +187,15 @@ TEST_F(UsageSampleTest, Request_OfAnotherUser_SeesItsOwn) {
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}})));
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
               ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", PMIX_RANK_WILDCARD}})));
-    ASSERT_EQ(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
     EXPECT_TRUE(foreign->results.empty()) << "no process of the others, nor one in the place of its own";
-    ASSERT_EQ(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(101, "n0")));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(101, "n0")));
     EXPECT_TRUE(foreign->results.empty());
-    ASSERT_EQ(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
     EXPECT_EQ(1u, foreign->results.size()) << "the node's figures are anybody's";
     EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 77}})));
     const PeerPtr tool = connect(PeerKind::tool, {"a-tool", 0}, 106, 4242);
-    EXPECT_EQ(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
+    EXPECT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
     const PeerPtr third = rank("thirds", 0, 107, 4343);
     EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask(third, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
 }
@@ -230,7 +231,7 @@ TEST_F(UsageSampleTest, Request_IsWrong_BadParam) {
     range.append_number<uint32_t>(PMIX_RANGE, 250, PMIX_UINT32);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(range)));
     // As a program of OpenPMIx writes "all figures".
-    ASSERT_EQ(PMIX_SUCCESS, ask(targets<pmix_proc_t>(PMIX_MONITOR_PROC_RESOURCE_USAGE, PMIX_PROC, {}), {}));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(targets<pmix_proc_t>(PMIX_MONITOR_PROC_RESOURCE_USAGE, PMIX_PROC, {}), {}));
     EXPECT_EQ(2u, procs_in(peer->results).size());
     EXPECT_EQ(0u, monitors.size());
 }

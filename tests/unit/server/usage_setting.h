@@ -19,6 +19,7 @@
 #include "server/monitoring/monitors.h"
 #include "support/fake_kernel.h"
 #include "support/fake_scheduler.h"
+#include "support/status.h"
 #include "unit/server/noting_peer.h"
 
 namespace pmix::server {
@@ -190,7 +191,7 @@ class UsageSetting : public ::testing::Test {
     }
     static std::string text(InfoView infos, const char* key) {
         std::string_view value;
-        EXPECT_EQ(PMIX_SUCCESS, infos.get(key, &value));
+        EXPECT_STATUS(PMIX_SUCCESS, infos.get(key, &value));
         return std::string(value);
     }
     static double number(InfoView infos, const char* key) {
@@ -198,7 +199,7 @@ class UsageSetting : public ::testing::Test {
         double n = -1;
         EXPECT_NE(nullptr, info) << key;
         if (info != nullptr) {
-            EXPECT_EQ(PMIX_SUCCESS, common::read_number(info->value, &n)) << key;
+            EXPECT_STATUS(PMIX_SUCCESS, common::read_number(info->value, &n)) << key;
         }
         return n;
     }

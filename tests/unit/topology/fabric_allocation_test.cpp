@@ -13,6 +13,7 @@
 #include "common/values/array_value.h"
 #include "common/values/info_view.h"
 #include "support/server_here.h"
+#include "support/status.h"
 #include "topology/hwloc_library.h"
 
 namespace fabric_allocation_test {
@@ -65,7 +66,7 @@ void deliver(const char* node, std::initializer_list<std::pair<const char*, cons
     facts.append_string(PMIX_HOSTNAME, node);
     nest(facts, PMIX_FABRIC_DEVICES, std::move(list));
     nest(all, PMIX_NODE_INFO_ARRAY, std::move(facts));
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(all.c_array(), all.size(), nullptr, 0, nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(all.c_array(), all.size(), nullptr, 0, nullptr, nullptr));
 }
 
 InfoList request(const char* id, const char* type, bool key = false) {
@@ -110,18 +111,18 @@ TEST(FabricAllocationTest, DevicesOfTheWantedKindByNode) {
     deliver("n1", {{"ib0", "infiniband"}, {"mlx5_1", "openfabrics"}});
     deliver("n2", {{"nv0", "nvlink"}});
     SetupAnswer sockets, verbs, all, own;
-    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(options(request("my.net", "tcp"), "n0,n1")));
+    ASSERT_STATUS(PMIX_SUCCESS, sockets.ask(options(request("my.net", "tcp"), "n0,n1")));
     ASSERT_EQ(2u, sockets.fabric().size());
     EXPECT_STREQ("my.net", sockets.fabric()[0].key);
     EXPECT_EQ("n0:eth0,eth1;n1:ib0", by_node(sockets.fabric()[0].value));
     EXPECT_STREQ("tcp", sockets.fabric().find(PMIX_ALLOC_FABRIC_TYPE)->value.data.string);
     EXPECT_EQ(nullptr, sockets.fabric().find(PMIX_ALLOC_FABRIC_ENDPTS)) << "none was reserved";
-    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(options(request("v", "verbs"), "pmix[n[1:0-1]]")));
+    ASSERT_STATUS(PMIX_SUCCESS, verbs.ask(options(request("v", "verbs"), "pmix[n[1:0-1]]")));
     EXPECT_EQ("n0:mlx5_0;n1:mlx5_1", by_node(verbs.fabric()[0].value));
-    ASSERT_EQ(PMIX_SUCCESS, own.ask(options(request("o", "nvlink"), "n2")));
+    ASSERT_STATUS(PMIX_SUCCESS, own.ask(options(request("o", "nvlink"), "n2")));
     EXPECT_EQ("n2:nv0", by_node(own.fabric()[0].value)) << "kinds of the host's own";
     // Without a map: every node that is known, and one of them has no such device.
-    ASSERT_EQ(PMIX_SUCCESS, all.ask(options(request("a", "tcp"), nullptr)));
+    ASSERT_STATUS(PMIX_SUCCESS, all.ask(options(request("a", "tcp"), nullptr)));
     EXPECT_EQ(0u, all.fabric().size());
 }
 
@@ -161,7 +162,7 @@ TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
     std::string keys[2];
     for (std::string& key : keys) {
         SetupAnswer s;
-        ASSERT_EQ(PMIX_SUCCESS, s.ask(options(request("net", "tcp", true), "n0")));
+        ASSERT_STATUS(PMIX_SUCCESS, s.ask(options(request("net", "tcp", true), "n0")));
         ASSERT_NE(nullptr, s.fabric().find(PMIX_ALLOC_FABRIC_SEC_KEY));
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
@@ -169,7 +170,7 @@ TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
                   PMIx_server_setup_local_support(job, s.infos.c_array(), s.infos.size(), nullptr, nullptr));
         const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
         pmix_value_t* found = nullptr;
-        ASSERT_EQ(PMIX_SUCCESS, PMIx_Get(&all, "net", nullptr, 0, &found));
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&all, "net", nullptr, 0, &found));
         const InfoView fabric = infos_in(*found);
         ASSERT_EQ(3u, fabric.size());
         EXPECT_EQ("n0:eth0", by_node(fabric[0].value));
@@ -214,14 +215,14 @@ TEST(FabricAllocationTest, WhatANodeCollectsServesARequest) {
     infos.append_string(PMIX_TOPOLOGY_XML, xml);
     ServerHere server(nullptr, std::move(infos));
     Collected collected;
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_collect_inventory(nullptr, 0, &Collected::done, &collected));
-    ASSERT_EQ(PMIX_SUCCESS, collected.answer.wait());
-    ASSERT_EQ(PMIX_SUCCESS, PMIx_server_deliver_inventory(collected.infos.c_array(), collected.infos.size(), nullptr, 0,
-                                                          nullptr, nullptr));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_collect_inventory(nullptr, 0, &Collected::done, &collected));
+    ASSERT_STATUS(PMIX_SUCCESS, collected.answer.wait());
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(collected.infos.c_array(), collected.infos.size(),
+                                                              nullptr, 0, nullptr, nullptr));
     SetupAnswer sockets, verbs;
-    ASSERT_EQ(PMIX_SUCCESS, sockets.ask(options(request("net", "tcp"), "n0")));
+    ASSERT_STATUS(PMIX_SUCCESS, sockets.ask(options(request("net", "tcp"), "n0")));
     EXPECT_EQ("n0:eth0,ib0,eth1,eth2", by_node(sockets.fabric()[0].value));
-    ASSERT_EQ(PMIX_SUCCESS, verbs.ask(options(request("net", "verbs"), "n0")));
+    ASSERT_STATUS(PMIX_SUCCESS, verbs.ask(options(request("net", "verbs"), "n0")));
     EXPECT_EQ("n0:mlx5_0", by_node(verbs.fabric()[0].value));
 }
 

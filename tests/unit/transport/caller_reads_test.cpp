@@ -14,6 +14,7 @@
 #include "support/long_wait.h"
 #include "support/recording_handler.h"
 #include "support/sanitizers.h"
+#include "support/status.h"
 #include "transport/connection.h"
 #include "transport/send_queue.h"
 
@@ -170,7 +171,7 @@ TEST(CallerReads, TheWaitingThreadReadsItsOwnAnswer) {
     for (int i = 0; i < 200; ++i) {
         std::string answer;
         std::thread::id by;
-        ASSERT_EQ(PMIX_SUCCESS, p.ask("q" + std::to_string(i), &answer, -1, &by));
+        ASSERT_STATUS(PMIX_SUCCESS, p.ask("q" + std::to_string(i), &answer, -1, &by));
         ASSERT_EQ("q" + std::to_string(i), answer);
         own += by == std::this_thread::get_id();
     }
@@ -189,7 +190,7 @@ TEST(CallerReads, ManyCallersNoneIsForgotten) {
                 for (int i = 0; i < kRounds; ++i) {
                     const std::string text = std::to_string(t) + "/" + std::to_string(i);
                     std::string answer;
-                    ASSERT_EQ(PMIX_SUCCESS, p.ask(text, &answer));
+                    ASSERT_STATUS(PMIX_SUCCESS, p.ask(text, &answer));
                     ASSERT_EQ(text, answer);
                 }
             });
@@ -214,7 +215,7 @@ TEST(CallerReads, NotificationsReachTheLoopFromAnyReader) {
             test::write_all(p.peer.get(), out);
         }
     });
-    for (int i = 0; i < kRounds; ++i) ASSERT_EQ(PMIX_SUCCESS, p.ask("x"));
+    for (int i = 0; i < kRounds; ++i) ASSERT_STATUS(PMIX_SUCCESS, p.ask("x"));
     server.join();
     while (p.client.events < 2 * kRounds) std::this_thread::yield();
     EXPECT_EQ(2 * kRounds, p.client.events);
@@ -226,7 +227,7 @@ TEST(CallerReads, LateThread_OneCallerAtATime_NoneIsStarted) {
     std::thread server([&] { p.serve(200); });
     for (int i = 0; i < 200; ++i) {
         std::string answer;
-        ASSERT_EQ(PMIX_SUCCESS, p.ask("q" + std::to_string(i), &answer));
+        ASSERT_STATUS(PMIX_SUCCESS, p.ask("q" + std::to_string(i), &answer));
         ASSERT_EQ("q" + std::to_string(i), answer);
         p.connection->read_pending();
     }
@@ -246,7 +247,7 @@ TEST(CallerReads, LateThread_ManyCallersNoneIsForgotten) {
                 for (int i = 0; i < kRounds; ++i) {
                     const std::string text = std::to_string(t) + "/" + std::to_string(i);
                     std::string answer;
-                    ASSERT_EQ(PMIX_SUCCESS, p.ask(text, &answer));
+                    ASSERT_STATUS(PMIX_SUCCESS, p.ask(text, &answer));
                     ASSERT_EQ(text, answer);
                 }
             });
@@ -372,8 +373,8 @@ TEST(CallerReads, NoRoomForTheThread_WhatIsForTheLoopWaits) {
     });
     {
         NoRoom no_room;
-        EXPECT_EQ(PMIX_SUCCESS, p.ask("x"));
-        EXPECT_EQ(PMIX_SUCCESS, p.ask("y"));
+        EXPECT_STATUS(PMIX_SUCCESS, p.ask("x"));
+        EXPECT_STATUS(PMIX_SUCCESS, p.ask("y"));
         EXPECT_EQ(0, p.client.events);
         // One that waits for something else runs the loop in its stead.
         Waiter waiter;
@@ -388,7 +389,7 @@ TEST(CallerReads, NoRoomForTheThread_TasksThatMustNotBeLost) {
     EventLoopOptions options;
     options.late = true;
     auto loop = std::move(*EventLoop::create(options));
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     int ran = 0;
     bool inside_it_has_one = false;
     std::thread::id by;
@@ -409,8 +410,8 @@ TEST(CallerReads, NoRoomForTheThread_TasksThatMustNotBeLost) {
         loop->post_anyway([&] { ran += 10; });
     }
     // There is room again, and the thread finds what was left.
-    EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     EXPECT_EQ(10, ran);
 }
 #endif
@@ -422,7 +423,7 @@ TEST(CallerReads, ACompletionByTheLoopWakesTheReader) {
     std::thread server([&] { p.serve(300); });
     for (int i = 0; i < 300; ++i) {
         std::string answer;
-        ASSERT_EQ(PMIX_SUCCESS, p.ask("loop", &answer));
+        ASSERT_STATUS(PMIX_SUCCESS, p.ask("loop", &answer));
         ASSERT_EQ("loop", answer);
     }
     server.join();
@@ -450,7 +451,7 @@ TEST(CallerReads, DeadlinesEndTheWaitAndTheReadSideGoesBack) {
     while (p.client.events == 0) std::this_thread::yield();
     // Late answers to forgotten calls are nobody's.
     std::thread server([&] { p.serve(21); });
-    EXPECT_EQ(PMIX_SUCCESS, p.ask("answered"));
+    EXPECT_STATUS(PMIX_SUCCESS, p.ask("answered"));
     server.join();
 }
 
@@ -509,16 +510,16 @@ TEST(CallerReads, CloseEndsTheReader) {
 TEST(CallerReads, ReaderReadsAReply_CallerRunsTheLoop_IsCompleted) {
     for (int round = 0; round < 50; ++round) {
         Pair p;
-        std::thread reader([&] { EXPECT_EQ(PMIX_SUCCESS, p.ask("first")); });
+        std::thread reader([&] { EXPECT_STATUS(PMIX_SUCCESS, p.ask("first")); });
         const auto first = test::read_frame(p.peer.get());
-        ASSERT_EQ(PMIX_SUCCESS, p.loop->hand_over(true));
+        ASSERT_STATUS(PMIX_SUCCESS, p.loop->hand_over(true));
         std::thread server([&] {
             const auto second = test::read_frame(p.peer.get());
             for (const auto* id : {&second, &first})
                 test::write_all(p.peer.get(),
                                 test::frame_bytes(FrameHeader::reply(3, id->header.id, PMIX_SUCCESS), {}));
         });
-        EXPECT_EQ(PMIX_SUCCESS, p.ask("second"));
+        EXPECT_STATUS(PMIX_SUCCESS, p.ask("second"));
         reader.join();
         server.join();
     }
@@ -544,8 +545,8 @@ TEST(CallerReads, ExternalProgress) {
     });
     Client::Call call;
     const uint32_t id = client.enter(call);
-    EXPECT_EQ(PMIX_SUCCESS,
-              connection->send_and_wait(FrameHeader::request(3, id), bytes_of("hi"), call.waiter, Deadline::never()));
+    EXPECT_STATUS(PMIX_SUCCESS, connection->send_and_wait(FrameHeader::request(3, id), bytes_of("hi"), call.waiter,
+                                                          Deadline::never()));
     EXPECT_EQ("hi", call.payload);
     server.join();
     LoopRole role(*loop);

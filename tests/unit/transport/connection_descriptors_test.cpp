@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Descriptors over a connection: passed, queued, refused, missing, and what a forked child does with their numbers.
+#include "support/status.h"
 #include "unit/transport/connection_setting.h"
 
 namespace pmix::transport::connection_descriptors_test {
@@ -11,7 +12,7 @@ TEST(Connection, PassesDescriptors) {
     const int event = ::eventfd(7, EFD_CLOEXEC);
     const std::vector<int> two{event, event};
     f.on_loop([&] {
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::reply(10, 1, PMIX_SUCCESS), bytes_of("seg"), two));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::reply(10, 1, PMIX_SUCCESS), bytes_of("seg"), two));
     });
     // A frame's descriptors come with its first byte; the frame is complete only later.
     auto frame = with_payload(FrameHeader::reply(10, 1, PMIX_SUCCESS), 3, 2);
@@ -61,11 +62,11 @@ TEST(Connection, QueuedDescriptorsAreItsOwn) {
         from = *Connection::open(*loop.loop, std::move(a), sender, options);
         to = *Connection::open(*loop.loop, std::move(b), receiver, options);
         const std::vector<uint8_t> filler(1'000'000);
-        EXPECT_EQ(PMIX_SUCCESS, from->send(FrameHeader::notify(1), filler));
+        EXPECT_STATUS(PMIX_SUCCESS, from->send(FrameHeader::notify(1), filler));
         for (uint64_t i = 1; i <= 3; ++i) {
             const int event = ::eventfd(static_cast<unsigned>(i), EFD_CLOEXEC);
-            EXPECT_EQ(PMIX_SUCCESS,
-                      from->send(FrameHeader::notify(static_cast<uint16_t>(i + 1)), bytes_of("x"), {&event, 1}));
+            EXPECT_STATUS(PMIX_SUCCESS,
+                          from->send(FrameHeader::notify(static_cast<uint16_t>(i + 1)), bytes_of("x"), {&event, 1}));
             ::close(event);
         }
         EXPECT_GT(from->queued_bytes(), 0u);
@@ -90,7 +91,8 @@ TEST(Connection, Send_ManyDescriptorsQueued_LaterFramesGoWithout) {
     const int event = ::eventfd(7, EFD_CLOEXEC);
     constexpr size_t kFrames = 1000;
     for (size_t sent = 0; sent < kFrames; ++sent)
-        ASSERT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), std::vector<uint8_t>(1000), {&event, 1}));
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      f.connection->send(FrameHeader::notify(1), std::vector<uint8_t>(1000), {&event, 1}));
     EXPECT_EQ(before + 1 + common::kMaxQueuedDescriptors, test::open_descriptors());
     ::close(event);
     size_t with = 0;
@@ -112,12 +114,12 @@ TEST(Connection, Send_NoRoomForACopy_FrameGoesWithoutDescriptor) {
     Fixture f;
     const int event = ::eventfd(7, EFD_CLOEXEC);
     const std::vector<uint8_t> filler(1'000'000);
-    ASSERT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), filler));
+    ASSERT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), filler));
     {
         test::FullTable full;
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(2), bytes_of("poor"), {&event, 1}));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(2), bytes_of("poor"), {&event, 1}));
     }
-    EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(3), bytes_of("rich"), {&event, 1}));
+    EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(3), bytes_of("rich"), {&event, 1}));
     std::atomic<bool> done{false};
     std::vector<common::Frame> got;
     std::thread reader([&] {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "support/status.h"
 #include "transport/read_buffer.h"
 #include "unit/transport/connection_setting.h"
 
@@ -75,8 +76,8 @@ TEST(Connection, LargeFramesBothWays) {
 
     // The socket takes a part; the rest waits, a small frame behind it, and all is received in order.
     f.on_loop([&] {
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::reply(2, 1, PMIX_SUCCESS), large));
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(16), bytes_of("after")));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::reply(2, 1, PMIX_SUCCESS), large));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(16), bytes_of("after")));
     });
     EXPECT_GT(f.connection->queued_bytes(), 0u);
     common::Frame first, second;
@@ -92,7 +93,7 @@ TEST(Connection, LargeFramesBothWays) {
     EXPECT_EQ(bytes_of("after"), second.payload);
     EXPECT_EQ(0u, f.connection->queued_bytes());
     // And small frames go straight out again.
-    EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(16), {}));
+    EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(16), {}));
     EXPECT_EQ(16u, test::read_frame(f.peer.get()).header.command);
 }
 
@@ -109,9 +110,9 @@ TEST(Connection, SendParts_OfAnyNumber_IsOnePayload) {
     Fixture f;
     f.on_loop([&] {
         for (int i = 0; i < 3; ++i) {
-            EXPECT_EQ(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(16), parts));
+            EXPECT_STATUS(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(16), parts));
         }
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(17), {}));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(17), {}));
         const std::vector<common::Bytes> too_many(Connection::kMaxParts + 1, all.first(1));
         EXPECT_EQ(PMIX_ERR_BAD_PARAM, f.connection->send_parts(FrameHeader::notify(16), too_many));
     });
@@ -132,7 +133,7 @@ TEST(Connection, SendParts_OfAnyNumber_IsOnePayload) {
 TEST(Connection, SendWritesFromTheCallersThreadAtOnce) {
     Fixture f;
     std::thread([&] {
-        EXPECT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::request(3, 5), bytes_of("now")));
+        EXPECT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::request(3, 5), bytes_of("now")));
     }).join();
     // The loop has not turned.
     EXPECT_EQ(bytes_of("now"), test::read_frame(f.peer.get()).payload);
@@ -248,8 +249,8 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
     std::atomic<size_t> most{0};
     std::thread sender([&] {
         for (int i = 0; i < kFrames; ++i) {
-            EXPECT_EQ(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
-            EXPECT_EQ(PMIX_SUCCESS, connection->send(FrameHeader::notify(static_cast<uint16_t>(i + 1)), chunk));
+            EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
+            EXPECT_STATUS(PMIX_SUCCESS, connection->send(FrameHeader::notify(static_cast<uint16_t>(i + 1)), chunk));
             most = std::max(most.load(), connection->queued_bytes());
             ++sent;
         }
@@ -269,11 +270,11 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
     // The loop's thread does not wait for itself. It may fill as much again; what is beyond is refused, and no more.
     Waiter done;
     loop->post([&] {
-        EXPECT_EQ(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
+        EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
         pmix_status_t rc = PMIX_SUCCESS;
         for (int i = 0; rc == PMIX_SUCCESS && i < kFrames; ++i) {
             rc = connection->send(FrameHeader::notify(1), chunk);
-            EXPECT_EQ(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
+            EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
         }
         EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, rc);
         EXPECT_GT(connection->queued_bytes(), 2 * options.max_queued);
@@ -282,7 +283,7 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
     ASSERT_TRUE(done.wait());
     // The end of the server ends the wait.
     std::thread waits([&] {
-        EXPECT_EQ(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
+        EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
         EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, connection->send(FrameHeader::notify(1), chunk));
     });
     peer.reset();
@@ -304,7 +305,7 @@ TEST(Connection, WaitForRoom_PeerHasReadOrConnectionEnded_ReturnsAtOnce) {
     const std::vector<uint8_t> chunk(100'000);
     const auto fill = [&] {
         while (f.connection->queued_bytes() <= options.max_queued)
-            ASSERT_EQ(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), chunk));
+            ASSERT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), chunk));
         ASSERT_EQ(PMIX_ERR_TIMEOUT, f.connection->wait_for_room(Deadline::in_ms(20)));
     };
     fill();
@@ -314,10 +315,10 @@ TEST(Connection, WaitForRoom_PeerHasReadOrConnectionEnded_ReturnsAtOnce) {
         f.loop->progress();
     }
     ASSERT_LE(f.connection->queued_bytes(), options.max_queued / 2);
-    EXPECT_EQ(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
+    EXPECT_STATUS(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
     fill();
     f.on_loop([&] { f.connection->close(); });
-    EXPECT_EQ(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
+    EXPECT_STATUS(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
     EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), chunk));
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "support/sockets.h"
+#include "support/status.h"
 
 namespace pmix::transport::event_loop_test {
 namespace {
@@ -50,13 +51,13 @@ TEST(Task, MovesSmallAndLargeClosuresAndDestroysThem) {
 TEST(EventLoop, TasksRunInOrderOnTheLoopsThread) {
     test::DescriptorCheck check;
     auto loop = make_loop(Drive::own_thread);
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     std::vector<int> seen;
     bool on_loop = false;
     for (int i = 0; i < 1000; ++i) loop->post([&seen, i] { seen.push_back(i); });
     loop->post([&] { on_loop = loop->on_loop_thread(); });
     EXPECT_FALSE(loop->on_loop_thread());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     ASSERT_EQ(1000u, seen.size());
     for (int i = 0; i < 1000; ++i) ASSERT_EQ(i, seen[static_cast<size_t>(i)]);
     EXPECT_TRUE(on_loop);
@@ -169,7 +170,7 @@ TEST(EventLoop, StopOnTheLoopIsRefused) {
     loop->start();
     pmix_status_t inside = PMIX_SUCCESS;
     loop->post([&] { inside = loop->stop(); });
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, inside);
 }
 
@@ -311,7 +312,7 @@ TEST(EventLoop, HandOver_ThreadSleepsInWait_RunsTheLoopItself) {
     test::DescriptorCheck check;
     for (int round = 0; round < 100; ++round) {
         auto loop = make_loop(Drive::own_thread);
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         Waiter waiter, late;
         std::atomic<bool> there{false};
         std::thread sleeper([&] {
@@ -320,7 +321,7 @@ TEST(EventLoop, HandOver_ThreadSleepsInWait_RunsTheLoopItself) {
         });
         std::thread patient([&] { EXPECT_FALSE(loop->wait(late, Deadline::in_ms(20))); });
         while (!there) std::this_thread::yield();
-        ASSERT_EQ(PMIX_SUCCESS, loop->hand_over(round % 2 == 0));
+        ASSERT_STATUS(PMIX_SUCCESS, loop->hand_over(round % 2 == 0));
         loop->post([&] { waiter.complete(); });
         sleeper.join();
         patient.join();
@@ -342,7 +343,7 @@ TEST(EventLoop, RunsOnTheHostsBase) {
     event_base* base = event_base_new();
     {
         auto loop = make_loop(Drive::host_base, base);
-        EXPECT_EQ(PMIX_SUCCESS, loop->start());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->start());
         bool ran = false;
         loop->post([&] {
             ran = loop->on_loop_thread();
@@ -352,7 +353,7 @@ TEST(EventLoop, RunsOnTheHostsBase) {
         event_base_dispatch(base);
         EXPECT_TRUE(ran);
         EXPECT_FALSE(loop->on_loop_thread());
-        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     }
     event_base_free(base);
     EXPECT_EQ(PMIX_ERR_BAD_PARAM, EventLoop::create({Drive::host_base, nullptr, &kRealIo}).status());
@@ -386,7 +387,7 @@ TEST(EventLoop, LongestPass_OfACallersLoop_IsWhatItsHandlersTook) {
 TEST(EventLoop, LongestPass_OfTheLoopsThreadAndOfAHostsBase_IsKnown) {
     {
         auto loop = make_loop(Drive::own_thread);
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         loop->post([] { ::usleep(20'000); });
         loop->stop();
         LoopRole role(*loop);
@@ -430,9 +431,9 @@ TEST(EventLoop, ATaskThatPostsItselfLetsTheDescriptorsIn) {
         ASSERT_TRUE(watch->set(true, false));
     }
     loop->post([&] { again(); });
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     over.get_future().wait();
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     EXPECT_LT(runs, 16);
     LoopRole role(*loop);
     watch.reset();

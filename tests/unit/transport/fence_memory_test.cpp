@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "support/long_wait.h"
+#include "support/status.h"
 
 namespace pmix::transport::fence_memory_test {
 namespace {
@@ -175,7 +176,7 @@ TEST(FenceMemory, LastJoin_EndsTheRoundForAll) {
     for (const auto& one : {&a, &b}) {
         const auto end = (*one)->wait(first.round, in_a_moment());
         EXPECT_EQ(end.kind, Ended::ended);
-        EXPECT_EQ(end.status, PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, end.status);
         EXPECT_FALSE(end.ask);
     }
     EXPECT_EQ(server->state().round, 2u);

@@ -16,6 +16,7 @@
 
 #include "support/long_wait.h"
 #include "support/sanitizers.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace pmix::transport::late_thread_test {
@@ -39,23 +40,23 @@ bool runs(EventLoop& loop) {
 
 TEST(LateThread, IsStartedByTheFirstTask) {
     auto loop = late_loop();
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     EXPECT_FALSE(loop->is_turned());
     loop->post([] {});
     EXPECT_TRUE(loop->is_turned()) << "although nobody waits";
     EXPECT_TRUE(runs(*loop));
     EXPECT_TRUE(runs(*loop));
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     EXPECT_FALSE(loop->is_turned());
 }
 
 TEST(LateThread, IsStartedByAThreadThatWaits) {
     auto loop = late_loop();
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Waiter waiter;
     EXPECT_FALSE(loop->wait(waiter, Deadline::in_ms(1)));
     EXPECT_TRUE(loop->is_turned());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
 }
 
 TEST(LateThread, WhatWasPostedBeforeTheStartNeedsIt) {
@@ -63,11 +64,11 @@ TEST(LateThread, WhatWasPostedBeforeTheStartNeedsIt) {
     Waiter waiter;
     loop->post([&] { waiter.complete(); });
     EXPECT_FALSE(loop->is_turned()) << "it may not run before start()";
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     EXPECT_TRUE(loop->is_turned());
     const test::LongWait most;
     EXPECT_TRUE(loop->wait(waiter, most.deadline()));
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
 }
 
 TEST(LateThread, IsStartedOnceByManyAtATime) {
@@ -78,7 +79,7 @@ TEST(LateThread, IsStartedOnceByManyAtATime) {
         std::vector<std::thread> posters;
         for (int t = 0; t < 3; ++t) {
             posters.emplace_back([&] {
-                EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+                EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
                 for (int i = 0; i < 20; ++i) loop->post([&] { ++total; });
             });
         }
@@ -91,14 +92,14 @@ TEST(LateThread, IsStartedOnceByManyAtATime) {
 TEST(LateThread, StoppedBeforeItWasNeeded_IsNotStartedAnyMore) {
     for (const bool by_stop : {true, false}) {
         auto loop = late_loop();
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         if (by_stop)
-            EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+            EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
         else
             EXPECT_TRUE(loop->withdraw_thread());
         auto kept = std::make_shared<int>(0);
         loop->post([kept] { ++*kept; });
-        EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
         EXPECT_FALSE(loop->is_turned());
         EXPECT_EQ(2, kept.use_count());
         loop.reset();
@@ -106,18 +107,18 @@ TEST(LateThread, StoppedBeforeItWasNeeded_IsNotStartedAnyMore) {
         EXPECT_EQ(0, *kept);
     }
     auto loop = late_loop();
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     EXPECT_TRUE(runs(*loop));
     EXPECT_FALSE(loop->withdraw_thread()) << "it runs";
     EXPECT_TRUE(runs(*loop));
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
 }
 
 TEST(LateThread, HandedOverBeforeItWasNeeded_CallersDriveTheLoop) {
     for (const bool flush : {true, false}) {
         auto loop = late_loop();
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
-        EXPECT_EQ(PMIX_SUCCESS, loop->hand_over(flush));
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->hand_over(flush));
         EXPECT_EQ(Drive::caller, loop->drive());
         Waiter waiter;
         std::thread::id by;
@@ -168,7 +169,7 @@ struct Bell final : WatchHandler {
 TEST(LateThread, RunHere_TheCallerIsTheLoop) {
     auto loop = late_loop();
     Bell bell(*loop);
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     bool on_loop = false, later = false;
     bell.then = [&] { loop->post([&] { later = true; }); };
     Task task = [&] {
@@ -183,33 +184,33 @@ TEST(LateThread, RunHere_TheCallerIsTheLoop) {
     EXPECT_TRUE(later) << "what the loop has posted itself";
     EXPECT_FALSE(loop->on_loop_thread());
     EXPECT_FALSE(loop->is_turned());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     bell.close(*loop);
 }
 
 TEST(LateThread, RunHere_WithoutAWaiter_RunsWhatIsReady) {
     auto loop = late_loop();
     Bell bell(*loop);
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     bell.ring();
     Task nothing;
     EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never()));
     EXPECT_TRUE(bell.waiter.done());
     EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never())) << "and does not wait";
     EXPECT_FALSE(loop->is_turned());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     bell.close(*loop);
 }
 
 TEST(LateThread, RunHere_DeadlinePasses) {
     auto loop = late_loop();
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Waiter waiter;
     Task nothing;
     EXPECT_TRUE(loop->run_here(nothing, &waiter, Deadline::in_ms(20)));
     EXPECT_FALSE(loop->wait(waiter, Deadline::in_ms(0)));
     EXPECT_FALSE(loop->is_turned());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
 }
 
 TEST(LateThread, RunHere_SomebodyElseIsTheLoop_IsNotDone) {
@@ -217,21 +218,21 @@ TEST(LateThread, RunHere_SomebodyElseIsTheLoop_IsNotDone) {
     bool ran = false;
     Task task = [&] { ran = true; };
     EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "not started yet";
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Task outer = [&] { EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "on the loop itself"; };
     EXPECT_TRUE(loop->run_here(outer, nullptr, Deadline::never()));
-    ASSERT_EQ(PMIX_SUCCESS, loop->need_thread());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->need_thread());
     EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "there is a thread";
     EXPECT_FALSE(ran);
     EXPECT_TRUE(bool(task)) << "it can be posted";
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     EXPECT_FALSE(loop->run_here(task, nullptr, Deadline::never())) << "stopped";
 }
 
 // What is left for the loop when the caller leaves it needs the thread.
 TEST(LateThread, RunHere_ATimerIsLeft_StartsTheThread) {
     auto loop = late_loop();
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Waiter waiter;
     Task task = [&] {
         assert_on_loop();
@@ -241,7 +242,7 @@ TEST(LateThread, RunHere_ATimerIsLeft_StartsTheThread) {
     EXPECT_TRUE(loop->is_turned());
     const test::LongWait most;
     EXPECT_TRUE(loop->wait(waiter, most.deadline()));
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
 }
 
 TEST(LateThread, RunHere_SomethingIsToBeWritten_StartsTheThread) {
@@ -258,7 +259,7 @@ TEST(LateThread, RunHere_SomethingIsToBeWritten_StartsTheThread) {
         EXPECT_TRUE(watch->set(false, true));
         EXPECT_TRUE(watch->set(false, false));
     }
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Task nothing;
     EXPECT_TRUE(loop->run_here(nothing, nullptr, Deadline::never()));
     EXPECT_FALSE(loop->is_turned()) << "nothing is to be written any more";
@@ -268,7 +269,7 @@ TEST(LateThread, RunHere_SomethingIsToBeWritten_StartsTheThread) {
     };
     EXPECT_TRUE(loop->run_here(task, nullptr, Deadline::never()));
     EXPECT_TRUE(loop->is_turned());
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     LoopRole role(*loop);
     watch.reset();
     ::close(ends[0]);
@@ -296,9 +297,9 @@ TEST(LateThread, RunHere_AnotherThreadNeedsTheLoop_IsRelieved) {
     for (int round = 0; round < 50; ++round) {
         auto loop = late_loop();
         Bell bell(*loop);
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         Caller caller(*loop, bell);
-        EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
         EXPECT_TRUE(loop->is_turned());
         const test::LongWait most;
         EXPECT_TRUE(caller.left.wait(most.deadline())) << "although its waiter is not done";
@@ -307,7 +308,7 @@ TEST(LateThread, RunHere_AnotherThreadNeedsTheLoop_IsRelieved) {
         caller.thread.join();
         EXPECT_TRUE(caller.was_loop);
         EXPECT_NE(std::this_thread::get_id(), bell.by);
-        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
         bell.close(*loop);
     }
 }
@@ -316,7 +317,7 @@ TEST(LateThread, RunHere_LoopIsStoppedMeanwhile_TheCallerLeaves) {
     for (int round = 0; round < 20; ++round) {
         auto loop = late_loop();
         Bell bell(*loop);
-        ASSERT_EQ(PMIX_SUCCESS, loop->start());
+        ASSERT_STATUS(PMIX_SUCCESS, loop->start());
         std::atomic<bool> ended{false};
         Waiter inside;
         std::thread caller([&] {
@@ -326,7 +327,7 @@ TEST(LateThread, RunHere_LoopIsStoppedMeanwhile_TheCallerLeaves) {
         });
         const test::LongWait most;
         EXPECT_TRUE(inside.wait(most.deadline()));
-        EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+        EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
         caller.join();
         EXPECT_TRUE(ended);
         EXPECT_FALSE(loop->is_turned());
@@ -337,9 +338,9 @@ TEST(LateThread, RunHere_LoopIsStoppedMeanwhile_TheCallerLeaves) {
 TEST(LateThread, RunHere_HandedOverMeanwhile_TheCallerGoesOnAsTheDriver) {
     auto loop = late_loop();
     Bell bell(*loop);
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     Caller caller(*loop, bell);
-    EXPECT_EQ(PMIX_SUCCESS, loop->hand_over(true));
+    EXPECT_STATUS(PMIX_SUCCESS, loop->hand_over(true));
     bell.ring();
     const auto id = caller.thread.get_id();
     caller.thread.join();
@@ -362,7 +363,7 @@ TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
         LoopRole role(*loop);
         watch = loop->watch(bell.ends[1], refusing);
     }
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
     EXPECT_THROW(loop->post([] {}), std::bad_alloc);
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->hand_over(true));
@@ -382,7 +383,7 @@ TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
     bell.ring();
     const test::LongWait most;
     EXPECT_TRUE(bell.waiter.wait(most.deadline())) << "which was set before there was a base";
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     {
         LoopRole role(*loop);
         watch.reset();
@@ -443,16 +444,16 @@ TEST(LateThread, AWatchIsRefusedItsDescriptor_IsTriedAgain) {
     }
     EXPECT_EQ(0, handler.asked);
     Bell after(*loop);
-    ASSERT_EQ(PMIX_SUCCESS, loop->start());
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
     EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
-    EXPECT_EQ(PMIX_SUCCESS, loop->need_thread());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
     EXPECT_EQ(2, handler.asked);
     const test::LongWait most;
     for (Bell* bell : {&before, &after}) {
         bell->ring();
         EXPECT_TRUE(bell->waiter.wait(most.deadline()));
     }
-    EXPECT_EQ(PMIX_SUCCESS, loop->stop());
+    EXPECT_STATUS(PMIX_SUCCESS, loop->stop());
     before.close(*loop);
     after.close(*loop);
     {

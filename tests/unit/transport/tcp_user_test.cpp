@@ -15,6 +15,7 @@
 #include <string>
 
 #include "support/other_users.h"
+#include "support/status.h"
 #include "transport/descriptor.h"
 
 namespace pmix::transport::tcp_user_test {
@@ -214,7 +215,7 @@ TEST(TcpUserTest, NotAcceptedYet_ListenerOfAnotherUser_IsThatUsers) {
 }
 
 TEST(TcpUserTest, Trial_IsAboutThisProcess) {
-    EXPECT_EQ(try_tcp_user(), PMIX_SUCCESS);
+    EXPECT_STATUS(PMIX_SUCCESS, try_tcp_user());
 }
 
 TEST(TcpUserTest, Trial_WithoutTcp_IsNotSupported) {
