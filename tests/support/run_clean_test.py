@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """run_clean must see what is left: a check that finds nothing proves nothing until it has been seen to find something."""
 import os
+import re
 import signal
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,13 +13,33 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
 
 
-def run_clean(*arguments):
+def run_clean(*arguments, **settings):
     """Its exit status and its output. A name outside the command's directory has the usual time to go: this machine's
     other work may be in the middle of something."""
-    done = subprocess.run([os.path.join(HERE, "run_clean"), *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, os.path.join(HERE, "run_clean"), *arguments], capture_output=True, text=True,
+                          timeout=120, env=dict(os.environ, **settings))
     return done.returncode, done.stdout
+
+
+def repeated(text):
+    """What the line does that a failed case has printed: in a shell, in the top folder of the tree."""
+    line = text.split("to repeat it, in the top folder of the tree:\n")[1]
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120, cwd=TOP)
+    return done.returncode, done.stdout
+
+
+def need_stacks(test, text):
+    """Skips the test where processes have none to show."""
+    if not shutil.which("gdb") or "ptrace: " in text:
+        test.skipTest("gdb is not installed or may not look at processes")
+
+
+def logging(script):
+    """A command that does what the library does: `log NUMBER` appends its input to the log of that process."""
+    return ["sh", "-c", 'path=${WIREUP_LOG#*@}; log() { cat >>"${path%%\\%%p}$1"; }; %s' % script]
 
 
 def run_unclean(*arguments):
@@ -136,6 +158,86 @@ class RunClean(unittest.TestCase):
         self.assertEqual(run_clean("--timeout", "0.3", "sh", "-c", "sleep %s & sleep %s" % (seconds(4713), seconds(4713)))[0], 124)
         self.assertLess(time.monotonic() - start, 100)
         self.assertNotEqual(subprocess.run(["pgrep", "-f", "^sleep %s$" % seconds(4713)]).returncode, 0)
+
+    def test_failed_case_prints_a_line_that_repeats_it(self):
+        words = ["--expect", "3", "--match", "two  words", "sh", "-c", 'echo "$1 in $2 of ${#3}"; exit 5', "-", "it's", TOP + "/tests", ""]
+        code, text = run_clean(*words)
+        self.assertEqual(code, 1)
+        self.assertIn('\ntests/support/run_clean --expect 3 --match \'two  words\' sh -c', text)
+        self.assertNotIn(TOP, text.split("to repeat it")[1])
+        self.assertIn("it's in %s/tests of 0\n" % TOP, text)
+        self.assertEqual(repeated(text), (code, text))
+
+    def test_line_that_repeats_it_has_the_settings_of_the_case(self):
+        command = ["sh", "-c", "echo of $WIREUP_FENCE_MEMORY and $HWLOC_XMLFILE; exit 1"]
+        code, text = run_clean(*command, WIREUP_FENCE_MEMORY="7 of", HWLOC_XMLFILE=TOP + "/x")
+        self.assertEqual(code, 1)
+        self.assertIn("of 7 of and %s/x\n" % TOP, text)
+        self.assertEqual(repeated(text), (code, text))
+        self.assertNotIn("\nWIREUP_FENCE_MEMORY", run_clean(*command)[1])
+
+    def test_failed_case_prints_the_ends_of_the_logs(self):
+        code, text = run_clean(*logging("seq 1000 1200 | log 7; echo info: last | log 8; : | log 9; false"))
+        self.assertEqual(code, 1)
+        self.assertIn("the log of process 7 ends with\n    1186\n    1187\n", text)
+        self.assertIn("    1200\n", text)
+        self.assertIn("the log of process 8 ends with\n    info: last\n", text)
+        self.assertNotIn("process 9", text)
+        self.assertNotIn("left out", text)
+
+    def test_of_many_logs_those_with_a_warning_are_printed(self):
+        code, text = run_clean(*logging("for i in $(seq 101 130); do echo text | log $i; done; echo 'x server warn: bad' | log 900; false"))
+        self.assertEqual(code, 1)
+        self.assertEqual(re.findall(r"the log of process (\d+)", text), ["900"] + [str(n) for n in range(101, 120)])
+        self.assertIn("the logs of 11 more processes are left out\n", text)
+
+    def test_passing_case_leaves_no_logs(self):
+        code, text = run_clean(*logging('echo text | log 7; echo "$path"'))
+        self.assertEqual(code, 0)
+        path = text.rstrip("\n")
+        self.assertTrue(path.endswith("/log.%p"), text)
+        self.assertFalse(os.path.exists(os.path.dirname(path)))
+
+    def test_case_may_have_another_log_or_none(self):
+        self.assertEqual(run_clean("sh", "-c", "echo $WIREUP_LOG", WIREUP_LOG="warn@stderr"), (0, "warn@stderr\n"))
+        self.assertEqual(run_clean("--no-log", "sh", "-c", "echo ${WIREUP_LOG-none}"), (0, "none\n"))
+
+    def test_logs_of_a_job(self):
+        pmixrun, program = os.environ.get("RUN_CLEAN_PMIXRUN"), os.environ.get("RUN_CLEAN_PROGRAM")
+        if not pmixrun or not program:
+            self.skipTest("no pmixrun is named")
+        command = [pmixrun, "-n", "3", "--nodes", "2", program]
+        code, text = run_clean("--expect", "5", *command)
+        self.assertEqual(code, 1, text)
+        self.assertGreaterEqual(len(re.findall(r"the log of process \d+ ends with\n    .* (api|server) ", text)), 5, text)
+        for rank in range(3):
+            self.assertRegex(text, r"(?m)^    \S+ \S+:%d\[.* api info: finalized$" % rank)
+        code, text = run_clean(*command)
+        self.assertEqual(code, 0, text)
+        self.assertNotIn("run_clean:", text)
+
+    def test_timeout_shows_stacks(self):
+        code, text = run_clean("--timeout", "1", *logging("sleep %s & echo text | log $!; sleep %s; :" % (seconds(4715), seconds(4716))))
+        self.assertEqual(code, 124)
+        self.assertIn("run_clean: did not end within 1 seconds\n", text)
+        need_stacks(self, text)
+        self.assertRegex(text.split("the stacks of process ")[1], r"^\d+ \(sleep %s\)" % seconds(4715))  # has a log
+        for number in (4715, 4716):
+            self.assertRegex(text, r"the stacks of process \d+ \(sleep %s\)\n(    .*\n)*    #0 .*sleep" % seconds(number))
+        self.assertRegex(text, r"the log of process \d+ \(sleep %s\) ends with\n    text\n" % seconds(4715))
+        self.assertNotIn("gdb", text)
+
+    def test_timeout_without_gdb(self):
+        code, text = run_clean("--timeout", "0.3", shutil.which("sleep"), seconds(4717), PATH="/nonexistent")
+        self.assertEqual(code, 124)
+        self.assertEqual(text.count("gdb"), 1)
+        self.assertRegex(text, r"gdb is not installed: .*\n    process \d+ \(\S*sleep %s\)\n" % seconds(4717))
+
+    def test_left_process_shows_its_stack(self):
+        code, text = run_clean("--settle", "0.5", "sh", "-c", "sleep %s &" % seconds(4718))
+        self.assertEqual(code, 99)
+        need_stacks(self, text)
+        self.assertRegex(text, r"the stacks of process \d+ \(sleep %s\)\n(    .*\n)*    #0 " % seconds(4718))
 
     def test_command_ends_with_run_clean(self):
         process = subprocess.Popen([os.path.join(HERE, "run_clean"), "sh", "-c", "echo up; sleep " + seconds(4714)],
