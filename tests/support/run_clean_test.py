@@ -176,6 +176,18 @@ class RunClean(unittest.TestCase):
         self.assertEqual(repeated(text), (code, text))
         self.assertNotIn("\nWIREUP_FENCE_MEMORY", run_clean(*command)[1])
 
+    def test_case_that_runs_without_run_clean_prints_that_line_too(self):
+        def repeatable(*command):
+            done = subprocess.run([os.path.join(HERE, "repeatable"), *command], capture_output=True, text=True, timeout=120)
+            return done.returncode, done.stdout
+
+        self.assertEqual(repeatable("echo", "well"), (0, "well\n"))
+        self.assertEqual(repeatable("sh", "-c", "echo not here; exit 77"), (77, "not here\n"))
+        code, text = repeatable("sh", "-c", 'echo "$1"; exit 5', "-", TOP + "/a b")
+        self.assertEqual((code, text.count("\n")), (5, 3))
+        self.assertEqual(repeated(text), (5, TOP + "/a b\n"))
+        self.assertEqual(repeatable("sh", "-c", "kill -9 $$")[0], 137)
+
     def test_failed_case_prints_the_ends_of_the_logs(self):
         code, text = run_clean(*logging("seq 1000 1200 | log 7; echo info: last | log 8; : | log 9; false"))
         self.assertEqual(code, 1)
