@@ -15,10 +15,11 @@ inline std::string status_text(pmix_status_t status) {
     return std::string(PMIx_Error_string(status)) + " (" + std::to_string(status) + ")";
 }
 
-inline testing::AssertionResult same_status(const char*, const char* text, pmix_status_t expected, pmix_status_t actual) {
+inline testing::AssertionResult same_status(const char*, const char* text, pmix_status_t expected,
+                                            pmix_status_t actual) {
     if (expected == actual) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "expected " << status_text(expected) << ", not " << status_text(actual) << ", of "
-                                       << text;
+    return testing::AssertionFailure() << "expected " << status_text(expected) << ", not " << status_text(actual)
+                                       << ", of " << text;
 }
 
 }  // namespace pmix::test

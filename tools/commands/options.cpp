@@ -54,7 +54,8 @@ std::vector<Status> statuses(const Program& program) {
 void print_help(const Program& program) {
     std::printf("%s: %s\n\nusage: %s [OPTION...]%s%s\n\n%s\n\noptions:\n", program.name, program.summary, program.name,
                 *program.operands != '\0' ? " " : "", program.operands, program.text);
-    for (const Option& option : options_of(program)) std::printf("  %-22s %s\n", option_text(option).c_str(), option.help);
+    for (const Option& option : options_of(program))
+        std::printf("  %-22s %s\n", option_text(option).c_str(), option.help);
     if (program.connects) {
         std::printf(
             "\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"

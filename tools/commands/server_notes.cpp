@@ -29,7 +29,8 @@ struct NotedProcess {
     Infos infos;
 };
 
-NotedProcess process_with_notes(const std::string& nspace, const pmix_info_t* proc, size_t n, const NoteOptions& options) {
+NotedProcess process_with_notes(const std::string& nspace, const pmix_info_t* proc, size_t n,
+                                const NoteOptions& options) {
     NotedProcess out;
     long number = 0;
     pid_t pid = 0;
@@ -59,8 +60,9 @@ Infos job_with_notes(const pmix_info_t* job, size_t n, const NoteOptions& option
             all.push_back(process_with_notes(nspace, proc, parts, options));
         }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const NotedProcess& a, const NotedProcess& b) { return a.well != b.well ? !a.well : a.rank < b.rank; });
+    std::stable_sort(all.begin(), all.end(), [](const NotedProcess& a, const NotedProcess& b) {
+        return a.well != b.well ? !a.well : a.rank < b.rank;
+    });
     for (NotedProcess& process : all) out.part(WIREUP_REPORT_PROC, process.infos);
     return out;
 }
