@@ -6,6 +6,7 @@
 
 #include "support/faulty_io.h"
 #include "support/recording_handler.h"
+#include "support/status.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::transport::connection_fault_test {
@@ -37,7 +38,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
     options.io = FaultyIo::table();
     auto loop = EventLoop::create(options);
     if (!loop) {
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop.status());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, loop.status());
         ::close(passed);
         return out;
     }
@@ -49,7 +50,7 @@ Outcome live(FaultyIo& io, const std::function<void()>& arm) {
         connection_options.caller_reads = true;
         auto opened = Connection::open(**loop, std::move(ours), handler, connection_options);
         if (!opened) {
-            EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, opened.status());
+            EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, opened.status());
             ::close(passed);
             return out;
         }
@@ -115,7 +116,7 @@ TEST(ConnectionFault, EachSystemCallFailsOnce) {
             if (harmless && out.opened) {
                 EXPECT_EQ(whole.heard.size(), out.heard.size()) << what;
                 EXPECT_EQ(whole.peer_got, out.peer_got) << what;
-                EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, out.closed[0]) << what;
+                EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, out.closed[0]) << what;
             }
             if (n > calls + 1) {
                 EXPECT_FALSE(faulty.fired() && !harmless) << "the list of calls was not complete";
@@ -219,7 +220,7 @@ TEST(SocketFault, EachSystemCallFailsOnce) {
             if (!client) continue;
             auto server = accept_one(listener->get(), *FaultyIo::table());
             if (!server) {
-                EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, server.status());
+                EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, server.status());
                 server = accept_one(listener->get(), *FaultyIo::table());
             }
             ASSERT_TRUE(server.ok()) << "the connection still waited";

@@ -197,7 +197,7 @@ TEST(ListenerFaultTest, Fence_MemberEndsBeforeItsAdmission_IsAnswered) {
     host.answer_waiting();
     const auto answer = waiting.wait(fence);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, answer->header.status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, answer->header.status);
     host.styles.clear();
     FakeClient again(server, {"job", 1});
     EXPECT_STATUS(PMIX_SUCCESS, again.hello()) << "the rank itself may still come";
@@ -280,7 +280,7 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
     {
         Caller caller(server);
         caller.greet(hello_of("elsewhere", 0));
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, caller.refusal());
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, caller.refusal());
     }
     {
         Caller newer(server);
@@ -288,14 +288,14 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
         hello.min_version = static_cast<uint16_t>(common::kProtocolMax + 1);
         hello.max_version = static_cast<uint16_t>(common::kProtocolMax + 5);
         newer.greet(hello);
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, newer.refusal());
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, newer.refusal());
     }
     {
         Caller everybody(server);
         auto hello = hello_of("job", 0);
         hello.rank = PMIX_RANK_WILDCARD;
         everybody.greet(hello);
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, everybody.refusal());
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, everybody.refusal());
     }
     {
         Caller cut(server);
@@ -303,14 +303,14 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
         ASSERT_TRUE(body.ok());
         body->resize(9);  // the magic and little more
         cut.say(frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::hello), 1), *body));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, cut.refusal());
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, cut.refusal());
     }
     {
         host.styles["client_connected2"] = Style::fails;
         host.statuses["client_connected2"] = PMIX_ERR_NO_PERMISSIONS;
         Caller unwanted(server);
         unwanted.greet(hello_of("job", 0));
-        EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, unwanted.refusal());
+        EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, unwanted.refusal());
         host.styles.clear();
         host.statuses.clear();
     }
@@ -320,7 +320,7 @@ TEST(ListenerFaultTest, ARefusalIsAnsweredBeforeItCloses) {
         Caller hasty(server);
         hasty.greet(hello_of("job", 0));
         hasty.greet(hello_of("job", 0), 2);
-        EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, hasty.refusal());
+        EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, hasty.refusal());
         host.styles.clear();
         host.answer_waiting();
         server.settle();

@@ -134,11 +134,11 @@ TEST_P(OpenPmixGone, InACall_EndsItAndAllThatFollow) {
             server_->on(waiting.command, [&](uint32_t tag, common::Bytes) { go(tag, how); });
             init();
             const LongWait wait(30'000);
-            EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, waiting.call(nullptr, 0));
+            EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, waiting.call(nullptr, 0));
             EXPECT_FALSE(wait.over());
             for (const Waiting& after : waiting_calls()) {
                 SCOPED_TRACE(after.name);
-                EXPECT_EQ(PMIX_ERR_UNREACH, after.call(nullptr, 0));
+                EXPECT_STATUS(PMIX_ERR_UNREACH, after.call(nullptr, 0));
             }
             EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
             EXPECT_FALSE(wait.over());
@@ -181,7 +181,7 @@ TEST_P(OpenPmixGone, StoppedBeforeTheHandshake_EndsWithTheLimit) {
     int seconds = 1;
     PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
     const LongWait wait(30'000);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Init(&self_, &limit, 1));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, PMIx_Init(&self_, &limit, 1));
     EXPECT_FALSE(wait.over());
 }
 
@@ -197,7 +197,7 @@ TEST_P(OpenPmixGone, Stopped_EndsWithTheLimit) {
     for (const Waiting& waiting : waiting_calls()) {
         SCOPED_TRACE(waiting.name);
         const LongWait wait(30'000);
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, waiting.call(&limit, 1));
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, waiting.call(&limit, 1));
         EXPECT_FALSE(wait.over());
     }
     const int with_limit = fences;
@@ -207,7 +207,7 @@ TEST_P(OpenPmixGone, Stopped_EndsWithTheLimit) {
         while (fences == with_limit && !most.over()) std::this_thread::yield();
         server_->stop();
     });
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
     killer.join();
 }
 

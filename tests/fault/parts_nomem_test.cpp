@@ -98,7 +98,7 @@ TEST(PartsNomemTest, Cleanup_OneAllocationFails_NothingIsHalfRegistered) {
         } catch (const std::bad_alloc&) {
         }
         FailingMemory::pause();
-        EXPECT_EQ(FailingMemory::failed() ? PMIX_ERR_NOMEM : PMIX_SUCCESS, rc);
+        EXPECT_STATUS(FailingMemory::failed() ? PMIX_ERR_NOMEM : PMIX_SUCCESS, rc);
         EXPECT_EQ(rc == PMIX_SUCCESS ? 3u : 1u, cleanup.size());
         EXPECT_EQ(rc == PMIX_SUCCESS ? 3u : 0u, cleanup.cancel(1, nullptr));
         EXPECT_EQ(1u, cleanup.cancel(3, nullptr));

@@ -61,7 +61,7 @@ TEST(ServerBoundsTest, AProcessHasSoManyEventHandlers) {
         return request;
     };
     ask_all<Command::register_events>(a, 0, server::kMaxOpenRequests, handler);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::register_events>(handler(server::kMaxOpenRequests)));
     EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::register_events>(handler(0))) << "others may";
     common::DeregisterEventsRequest gone;
     gone.reference = 7;
@@ -76,7 +76,7 @@ TEST(ServerBoundsTest, AProcessHasSoManyRegistrationsForOutput) {
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     ASSERT_STATUS(PMIX_SUCCESS, b.hello());
     ask_all<Command::iof_pull>(a, 0, server::kMaxIofPulls, pull_number);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::iof_pull>(pull_number(server::kMaxIofPulls)));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, a.ask<Command::iof_pull>(pull_number(server::kMaxIofPulls)));
     EXPECT_EQ(server::kMaxIofPulls, s.host.count("iof_pull")) << "the host hears nothing of what is refused";
     EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::iof_pull>(pull_number(0))) << "others may";
 }
@@ -101,7 +101,7 @@ TEST(ServerBoundsTest, RegistrationsThatAreAtTheHostTogetherAreCountedWhenTheyCo
         auto reply = a.wait(id);
         ASSERT_TRUE(reply);
         refused += reply->header.status == PMIX_ERR_OUT_OF_RESOURCE;
-        ASSERT_EQ(refused > 0 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS, reply->header.status);
+        ASSERT_STATUS(refused > 0 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS, reply->header.status);
     }
     EXPECT_EQ(kBeyond, refused);
     // The host had taken them: it is told that they are over.
@@ -249,7 +249,7 @@ TEST(ServerBoundsTest, ARankIsSoManyProcesses) {
         ASSERT_STATUS(PMIX_SUCCESS, clones.back()->hello()) << i;
     }
     FakeClient beyond(s.server, {"job", 0}), other(s.server, {"job", 1});
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, beyond.hello());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, beyond.hello());
     EXPECT_TRUE(s.server.turn_until([&] { return beyond.hung_up(); }));
     EXPECT_STATUS(PMIX_SUCCESS, other.hello()) << "other ranks may";
     EXPECT_EQ(server::kMaxClones, s.server.parts().registry.find_client({"job", 0})->connections);

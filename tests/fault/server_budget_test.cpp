@@ -235,7 +235,7 @@ TEST_F(ServerBudgetTest, Group_OfManyMembersAsRanges_IsRefusedAtOnce) {
     const size_t before = used(kEvil);
     auto reply = evil->wait(evil->start<Command::group>(request));
     ASSERT_TRUE(reply);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, reply->header.status);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, reply->header.status);
     EXPECT_EQ(before, used(kEvil));
     EXPECT_EQ(0u, host.count("group"));
     expect_neighbours_served();
@@ -263,10 +263,10 @@ TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
     };
     const auto registered = [&] { return server->parts().cleanup.size(); };
     start(kRoomy);
-    ASSERT_EQ(PMIX_ERR_BAD_PARAM, ask("/0,/1,/2", long_name));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(list, long_name));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask("/0,/" + std::string(PATH_MAX, 'x'), "mine"));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list + list, "mine")) << "more paths than one process may have";
+    ASSERT_STATUS(PMIX_ERR_BAD_PARAM, ask("/0,/1,/2", long_name));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(list, long_name));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask("/0,/" + std::string(PATH_MAX, 'x'), "mine"));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(list + list, "mine")) << "more paths than one process may have";
     EXPECT_EQ(0u, registered());
     EXPECT_EQ(0u, used(kEvil));
     EXPECT_STATUS(PMIX_SUCCESS, ask(list, "mine"));
@@ -275,7 +275,7 @@ TEST_F(ServerBudgetTest, Cleanup_OneLargeRequest_IsKeptSmallOrNotAtAll) {
     expect_neighbours_served();
 
     start(kLimit);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(list, "mine"));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(list, "mine"));
     EXPECT_EQ(0u, registered());
     EXPECT_EQ(0u, used(kEvil));
     EXPECT_STATUS(PMIX_SUCCESS, ask("/0,/1,/2", "mine"));
@@ -382,7 +382,7 @@ TEST_F(ServerBudgetTest, LargeMessages_BeyondTheLimit_WaitForEachOther) {
     // A small request of the same user passes.
     auto small = evil->wait(evil->start_get({"evil", 9}, "k", 0, true));
     ASSERT_TRUE(small);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, small->header.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, small->header.status);
     for (auto& client : clients) {
         auto frame = frame_bytes(common::FrameHeader::request(static_cast<uint16_t>(Command::fence), 1000), *payload);
         std::thread rest([&] { client->send_raw({frame.begin() + kHalf, frame.end()}); });

@@ -240,8 +240,8 @@ TEST(ServerGroupsNomemTest, HostLeavesMembersOut_NoMemoryToTellOfThem_GroupForms
             const uint32_t ia = construct(*node.a, procs, flag(PMIX_GROUP_NOTIFY_TERMINATION));
             const auto [sa, sb] = await_both(node, ia, construct(*node.b, procs, flag(PMIX_GROUP_NOTIFY_TERMINATION)));
             if (!FailingMemory::failed() || ::testing::Test::HasFailure()) {
-                EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, sa);
-                EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, sb);
+                EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, sa);
+                EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, sb);
                 return failed;
             }
             if (!has_formed(sa) || !has_formed(sb)) ++failed;

@@ -54,7 +54,7 @@ TEST_F(AlarmsNomemTest, Heartbeat_OneAllocationFails_AlarmIsRaisedAndTheMonitorG
         for (int periods = 0; periods < 3 && peer->events.empty(); ++periods) run_period();
         const bool failed = FailingMemory::failed();
         ASSERT_FALSE(peer->events.empty());
-        EXPECT_EQ(PMIX_MONITOR_HEARTBEAT_ALERT, peer->events.front().status);
+        EXPECT_STATUS(PMIX_MONITOR_HEARTBEAT_ALERT, peer->events.front().status);
         if (HasFailure() || !failed) {
             EXPECT_GE(n, 5) << "hardly any allocation was made to fail";
             return;

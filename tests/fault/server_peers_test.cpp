@@ -88,7 +88,7 @@ TEST(ServerPeersTest, Observer_SendsRequestsOfProcesses_AllAreRefused) {
         const pmix_status_t status = status_of(observer, 1000u + number);
         refused += status == PMIX_ERR_NO_PERMISSIONS;
         if (status == PMIX_ERR_NOT_SUPPORTED) continue;  // no process may send it to a server either
-        ASSERT_EQ(PMIX_ERR_NO_PERMISSIONS, status) << "command " << number;
+        ASSERT_STATUS(PMIX_ERR_NO_PERMISSIONS, status) << "command " << number;
     }
     EXPECT_GE(refused, 25u);
     EXPECT_TRUE(host.seen.empty());
@@ -101,7 +101,7 @@ TEST(ServerPeersTest, UnknownCommandsAreAnswered) {
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     a.send_raw(request_bytes(999, {1, 2, 3}));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, 9));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status_of(a, 9));
     EXPECT_FALSE(a.hung_up());
 }
 
@@ -160,8 +160,8 @@ TEST(ServerPeersTest, WhoIsNobodyIsRefused) {
     TestServer server(nullptr, std::move(options));
     server.job("job", 1, 1);
     FakeClient unknown_rank(server, {"job", 5}), unknown_nspace(server, {"strange", 0});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown_rank.hello());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown_nspace.hello());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, unknown_rank.hello());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, unknown_nspace.hello());
     EXPECT_TRUE(server.turn_until([&] { return unknown_rank.hung_up() && unknown_nspace.hung_up(); }));
     FakeClient noise(server, {"job", 0});
     noise.send_raw(request_bytes(static_cast<uint16_t>(Command::fence), {}));  // no hello first
@@ -203,7 +203,7 @@ TEST(ServerPeersTest, AnotherUsersProcessIsRefused) {
     ASSERT_EQ(0, ::seteuid(22222));
     auto thief = std::make_unique<FakeClient>(server, ProcId("job", 0));
     ASSERT_EQ(0, ::seteuid(0));
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, thief->hello(server.parts().registry.find_client({"job", 0})->token));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, thief->hello(server.parts().registry.find_client({"job", 0})->token));
     EXPECT_EQ(0u, server.parts().peers.size());
 }
 
@@ -296,10 +296,10 @@ TEST(ServerPeersTest, DeathAtEachStep) {
                 b.kill();
                 break;
         }
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, get));
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, get));
         fence = a.start_fence({kJob});
         // The member that had joined the fence did its part before it died.
-        EXPECT_EQ(step == 4 ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fence));
+        EXPECT_STATUS(step == 4 ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fence));
         EXPECT_EQ(step == 3 ? std::optional<std::string>("v") : std::nullopt, a.read_text(1, "k"));
         EXPECT_EQ(0u, server.parts().get.waiting());
         EXPECT_EQ(0u, server.parts().fence.open());

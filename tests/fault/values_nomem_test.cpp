@@ -89,7 +89,7 @@ void fail_everywhere(F&& operation) {
             EXPECT_STATUS(PMIX_SUCCESS, rc);
             return;
         }
-        EXPECT_EQ(rc, PMIX_ERR_NOMEM) << "failure " << n;
+        EXPECT_STATUS(PMIX_ERR_NOMEM, rc) << "failure " << n;
     }
     FAIL() << "never ran through";
 }

@@ -95,7 +95,7 @@ class Alone : public Refused {
   protected:
     void SetUp() override {
         Refused::SetUp();
-        ASSERT_EQ(PMIx_Init(&self, nullptr, 0), PMIX_ERR_UNREACH);
+        ASSERT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(&self, nullptr, 0));
     }
     void TearDown() override {
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));

@@ -71,10 +71,10 @@ TEST(Argv, SplitWithOrWithoutEmptyParts) {
 // rows: D15
 TEST(Argv, BadArguments) {
     char** argv = nullptr;
-    EXPECT_EQ(PMIx_Argv_append_nosize(nullptr, "x"), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Argv_append_nosize(&argv, nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Argv_prepend_nosize(&argv, nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Argv_append_unique_nosize(nullptr, "x"), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Argv_append_nosize(nullptr, "x"));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Argv_append_nosize(&argv, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Argv_prepend_nosize(&argv, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Argv_append_unique_nosize(nullptr, "x"));
     EXPECT_EQ(argv, nullptr);
     EXPECT_EQ(PMIx_Argv_split(nullptr, ','), nullptr);
 }
@@ -109,7 +109,7 @@ TEST(Setenv, OwnLists) {
     char** env = nullptr;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("A", "1", true, &env));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("AB", "2", true, &env));
-    EXPECT_EQ(PMIx_Setenv("A", "3", false, &env), PMIX_ERR_EXISTS);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, PMIx_Setenv("A", "3", false, &env));
     EXPECT_EQ(listed(env), (Strings{"A=1", "AB=2"}));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("A", "4=5", true, &env));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("AB", nullptr, true, &env));
@@ -117,10 +117,10 @@ TEST(Setenv, OwnLists) {
     std::string longer(200000, 'v');
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Setenv("LONG", longer.c_str(), true, &env));
     EXPECT_EQ(listed(env).back(), "LONG=" + longer);
-    EXPECT_EQ(PMIx_Setenv(nullptr, "1", true, &env), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Setenv("", "1", true, &env), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Setenv("A=B", "1", true, &env), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Setenv("A", "1", true, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Setenv(nullptr, "1", true, &env));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Setenv("", "1", true, &env));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Setenv("A=B", "1", true, &env));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Setenv("A", "1", true, nullptr));
     PMIx_Argv_free(env);
 }
 

@@ -85,7 +85,7 @@ TEST(CleanupDirectives, DetoursInAPathAreNoOtherPath) {
     rules.append_string(PMIX_REGISTER_CLEANUP, "/nowhere//at/./all");
     rules.append_string(PMIX_CLEANUP_IGNORE, "/nowhere/././at///all/");
     request.directives = std::move(rules);
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, client.ask<common::Command::job_control>(request));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, client.ask<common::Command::job_control>(request));
 }
 
 // rows: J3
@@ -125,8 +125,8 @@ TEST(CleanupDirectives, Cleanup_AtTheEndOfAnotherJobsProcesses_IsRefused) {
         request.procs = std::move(targets);
         return client.ask<common::Command::job_control>(request);
     };
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask({{"other", 0}}));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask({{"job", 0}, {"other", PMIX_RANK_WILDCARD}}));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, ask({{"other", 0}}));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, ask({{"job", 0}, {"other", PMIX_RANK_WILDCARD}}));
     other.kill();
     EXPECT_TRUE(server.turn_until([&] { return server.parts().peers.size() == 1; }));
     EXPECT_EQ(0, ::access(top, F_OK)) << "nothing was registered";

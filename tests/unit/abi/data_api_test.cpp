@@ -33,11 +33,11 @@ struct Buffer : pmix_data_buffer_t {
 TEST(DataApi, PackChecksItsArguments) {
     Buffer b;
     int number = 1;
-    EXPECT_EQ(PMIx_Data_pack(nullptr, nullptr, &number, 1, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, nullptr, 1, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, -1, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_UNDEF), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(PMIx_Data_pack(nullptr, &b, &number, 1, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_pack(nullptr, nullptr, &number, 1, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_pack(nullptr, &b, nullptr, 1, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_pack(nullptr, &b, &number, -1, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_UNDEF));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Data_pack(nullptr, &b, &number, 1, 60000));
     EXPECT_EQ(b.bytes_used, 0u);
     // A count of zero is valid too, with or without an array; the target makes no difference.
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &number, 0, PMIX_INT));
@@ -64,12 +64,12 @@ TEST(DataApi, UnpackChecksItsArguments) {
     Buffer b;
     int number = 1;
     int32_t n = 1;
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, nullptr, &number, &n, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, nullptr, &n, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &number, nullptr, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &number, &n, PMIX_UNDEF), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unpack(nullptr, nullptr, &number, &n, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unpack(nullptr, &b, nullptr, &n, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unpack(nullptr, &b, &number, nullptr, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Data_unpack(nullptr, &b, &number, &n, PMIX_UNDEF));
     n = 1;
-    EXPECT_EQ(PMIx_Data_unpack(nullptr, &b, &number, &n, PMIX_INT), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER, PMIx_Data_unpack(nullptr, &b, &number, &n, PMIX_INT));
     EXPECT_EQ(n, 0);
     // Another type than was packed.
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &number, 1, PMIX_INT));
@@ -84,10 +84,10 @@ TEST(DataApi, UnpackChecksItsArguments) {
 TEST(DataApi, CopiesOfEveryType) {
     void* copy = &copy;
     int number = 1;
-    EXPECT_EQ(PMIx_Data_copy(nullptr, &number, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_copy(&copy, nullptr, PMIX_INT), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_copy(nullptr, &number, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_copy(&copy, nullptr, PMIX_INT));
     EXPECT_EQ(copy, nullptr);
-    EXPECT_EQ(PMIx_Data_copy(&copy, &number, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Data_copy(&copy, &number, 60000));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_copy(&copy, const_cast<char*>("text"), PMIX_STRING));
     EXPECT_STREQ(static_cast<char*>(copy), "text");
     free(copy);
@@ -121,8 +121,8 @@ std::string printed(const void* src, pmix_data_type_t type, const char* prefix =
 TEST(DataApi, PrintsEveryType) {
     char* text = nullptr;
     int number = -5;
-    EXPECT_EQ(PMIx_Data_print(nullptr, nullptr, &number, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_print(&text, nullptr, &number, 60000), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_print(nullptr, nullptr, &number, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Data_print(&text, nullptr, &number, 60000));
     EXPECT_EQ(text, nullptr);
     EXPECT_EQ(printed(&number, PMIX_INT), "PMIX_INT -5");
     EXPECT_EQ(printed(&number, PMIX_INT, "  > "), "  > PMIX_INT -5");
@@ -211,8 +211,8 @@ TEST(DataApi, StringsForPeople) {
 TEST(DataApi, CopyPayloadAppendsWhatIsUnread) {
     Buffer a;
     Buffer b;
-    EXPECT_EQ(PMIx_Data_copy_payload(nullptr, &a), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_copy_payload(&a, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_copy_payload(nullptr, &a));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_copy_payload(&a, nullptr));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_copy_payload(&a, &b));  // nothing to nothing
     EXPECT_EQ(a.bytes_used, 0u);
     int numbers[] = {1, 2, 3};
@@ -245,8 +245,8 @@ TEST(DataApi, LoadEmbedUnload) {
     Buffer b;
     pmix_byte_object_t payload = {static_cast<char*>(malloc(3)), 3};
     memcpy(payload.bytes, "\2\4\6", 3);
-    EXPECT_EQ(PMIx_Data_load(nullptr, &payload), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_embed(nullptr, &payload), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_load(nullptr, &payload));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_embed(nullptr, &payload));
     char* given = payload.bytes;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&b, &payload));
     EXPECT_NE(b.base_ptr, given);
@@ -260,8 +260,8 @@ TEST(DataApi, LoadEmbedUnload) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &b, &back, &n, PMIX_INT));
     EXPECT_EQ(back, 2);
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_pack(nullptr, &b, &back, 1, PMIX_INT));  // it goes on behind what was loaded
-    EXPECT_EQ(PMIx_Data_unload(nullptr, &payload), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unload(&b, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unload(nullptr, &payload));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unload(&b, nullptr));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unload(&b, &payload));
     ASSERT_EQ(payload.size, 3u);
     EXPECT_EQ(memcmp(payload.bytes, "\6\2\4", 3), 0);

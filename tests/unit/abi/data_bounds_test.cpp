@@ -80,7 +80,7 @@ TEST(DataBounds, NestedClaims_TakeNoMemoryBeyondABound) {
     hostile.bytes_used = hostile.bytes_allocated = size;
     pmix_data_array_t array{};
     int32_t count = 1;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, PMIx_Data_unpack(nullptr, &hostile, &array, &count, PMIX_DATA_ARRAY))
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, PMIx_Data_unpack(nullptr, &hostile, &array, &count, PMIX_DATA_ARRAY))
         << "the bound ends it, not the end of the buffer";
     EXPECT_LT(resident_kib() - before, 800 * 1024) << "1.1 GB would be what it claims";
 }

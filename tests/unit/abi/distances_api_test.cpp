@@ -157,14 +157,14 @@ TEST_F(DistancesApi, Compute_FromADevice_MeasuresOnTheBusAndOverTheCpus) {
     for (const char* name : {"eth99", "0000:01:09.0", "0000:01:01"}) {
         Distances none;
         compute(none, "hwloc:0", {from(name)});
-        EXPECT_EQ(none.status, PMIX_ERR_NOT_FOUND) << name;
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, none.status) << name;
     }
     pmix_info_t wrong;
     const uint32_t number = 1;
     PMIx_Info_load(&wrong, PMIX_DEVICE_DIST_ORIGIN, &number, PMIX_UINT32);
     Distances bad;
     compute(bad, "hwloc:0", {wrong});
-    EXPECT_EQ(bad.status, PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, bad.status);
 }
 
 // rows: H7 G16
@@ -172,17 +172,17 @@ TEST_F(DistancesApi, BadInputLeavesSafeOutputs) {
     pmix_cpuset_t cpuset = parsed("hwloc:0");
     auto* array = reinterpret_cast<pmix_device_distance_t*>(&cpuset);
     size_t n = 9;
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, nullptr, &n), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, &array, nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, &cpuset, nullptr, 3, &array, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, nullptr, &n));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(nullptr, &cpuset, nullptr, 0, &array, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(nullptr, &cpuset, nullptr, 3, &array, &n));
     char other[] = "other";
     pmix_topology_t foreign = {other, &n};
-    EXPECT_EQ(PMIx_Compute_distances(&foreign, &cpuset, nullptr, 0, &array, &n), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Compute_distances(&foreign, &cpuset, nullptr, 0, &array, &n));
     pmix_topology_t empty = PMIX_TOPOLOGY_STATIC_INIT;
-    EXPECT_EQ(PMIx_Compute_distances(&empty, &cpuset, nullptr, 0, &array, &n), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(&empty, &cpuset, nullptr, 0, &array, &n));
     pmix_cpuset_t no_cpus = PMIX_CPUSET_STATIC_INIT, foreign_cpus = {other, cpuset.bitmap};
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, &no_cpus, nullptr, 0, &array, &n), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, &foreign_cpus, nullptr, 0, &array, &n), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(nullptr, &no_cpus, nullptr, 0, &array, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Compute_distances(nullptr, &foreign_cpus, nullptr, 0, &array, &n));
     EXPECT_EQ(array, nullptr);
     EXPECT_EQ(n, 0u);
     PMIx_Cpuset_destruct(&cpuset);
@@ -233,8 +233,8 @@ TEST_F(DistancesApi, CallbackComesOnceOnAnotherThread) {
     Answer never;
     PMIx_Info_destruct(&infos[0]);
     infos[0] = id("eth99");
-    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &never), PMIX_ERR_NOT_FOUND);
-    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, nullptr, &never), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, answered, &never));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances_nb(nullptr, &cpuset, infos, 1, nullptr, &never));
     PMIx_Info_destruct(&infos[0]);
     PMIx_Cpuset_destruct(&cpuset);
     server_.reset();

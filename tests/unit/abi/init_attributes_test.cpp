@@ -54,7 +54,7 @@ TEST_F(InitAttributes, ASilentServerIsGivenUpWhenTheTimeIsOver) {
         InfoList infos;
         infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
         const auto before = std::chrono::steady_clock::now();
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, init(std::move(infos)));
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, init(std::move(infos)));
         const auto took = std::chrono::steady_clock::now() - before;
         EXPECT_GE(took, std::chrono::milliseconds(900));
         least = std::min(least, took);
@@ -70,7 +70,7 @@ TEST_F(InitAttributes, AClientListensNowhere) {
     InfoList infos;
     infos.append_flag(PMIX_SINGLE_LISTENER, true);
     PMIx_Info_required(&infos.c_array()[0]);
-    ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+    ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::move(infos)));
     EXPECT_EQ(before, listening_sockets());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
@@ -82,13 +82,13 @@ TEST_F(InitAttributes, TheLogGoesWhereItIsSent) {
     for (bool asked : {false, true}) {
         InfoList infos;
         if (asked) infos.append_string(PMIX_WIREUP_LOG, "info@" + folder.path("log"));
-        ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+        ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::move(infos)));
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         EXPECT_EQ(asked, folder.text("log").find("init 1 of a client") != std::string::npos) << folder.text("log");
     }
     InfoList nonsense;
     nonsense.append_string(PMIX_WIREUP_LOG, "louder");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
     EXPECT_EQ(0, PMIx_Initialized());
 }
 
@@ -103,20 +103,20 @@ TEST_F(InitAttributes, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
     for (const char* variable : {"", "0", "1"}) {
         const bool on = *variable == '1';
         ::setenv("PMIX_WIREUP_STRICT", variable, 1);
-        EXPECT_EQ(PMIX_ERR_UNREACH, init({}));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(!on)) << variable;
-        EXPECT_EQ(PMIX_ERR_UNREACH, says(on)) << variable;
+        EXPECT_STATUS(PMIX_ERR_UNREACH, init({}));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, says(!on)) << variable;
+        EXPECT_STATUS(PMIX_ERR_UNREACH, says(on)) << variable;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
         // The attribute of the first init counts more than the variable.
-        EXPECT_EQ(PMIX_ERR_UNREACH, says(!on));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(on)) << variable;
+        EXPECT_STATUS(PMIX_ERR_UNREACH, says(!on));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, says(on)) << variable;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
     ::unsetenv("PMIX_WIREUP_STRICT");
     InfoList nonsense;
     nonsense.append_string(PMIX_WIREUP_STRICT, "perhaps");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
     EXPECT_EQ(0, PMIx_Initialized());
 }
 
@@ -129,13 +129,13 @@ TEST_F(InitAttributes, StrictMode_PutAndStoreOfAReservedKey_AreRefused) {
     for (const bool strict : {false, true}) {
         InfoList infos;
         infos.append_flag(PMIX_WIREUP_STRICT, strict);
-        ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+        ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::move(infos)));
         const pmix_status_t reserved = strict ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
         EXPECT_EQ(reserved, PMIx_Put(PMIX_GLOBAL, "pmix.hname", &value)) << strict;
         EXPECT_EQ(reserved, PMIx_Store_internal(nullptr, "pmix.hname", &value)) << strict;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "own.key", &value)) << strict;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Store_internal(nullptr, "own.key", &value)) << strict;
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_SCOPE_UNDEF, "own.key", &value)) << strict;
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_SCOPE_UNDEF, "own.key", &value)) << strict;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }
 }
@@ -146,7 +146,7 @@ TEST_F(InitAttributes, TheCallersEventBaseIsTheLoop) {
     event_base* base = event_base_new();
     InfoList infos;
     infos.append(PMIX_EVENT_BASE, base, PMIX_POINTER);
-    ASSERT_EQ(PMIX_ERR_UNREACH, init(std::move(infos)));
+    ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::move(infos)));
     pmix_value_t value;
     PMIx_Value_construct(&value);
     value.type = PMIX_INT;

@@ -109,10 +109,10 @@ TEST(JobCallsTest, SetupApplicationHarvestsWhatIsAskedFor) {
     }
     for (const auto& [name, value] : here) ::unsetenv(name);
     SetupAnswer s;
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 1, &SetupAnswer::done, &s));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(job, nullptr, 1, &SetupAnswer::done, &s));
     pmix_nspace_t nameless = {};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(nameless, nullptr, 0, &SetupAnswer::done, &s));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_setup_application(nameless, nullptr, 0, &SetupAnswer::done, &s));
 }
 
 // The requester of the job sent its own variables along; those of this host are not the right ones. rows: V14
@@ -176,8 +176,8 @@ TEST(JobCallsTest, WhatIsHarvestedReachesTheChild) {
     ASSERT_STATUS(PMIX_SUCCESS,
                   PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << "nobody spoke of Open MPI yet";
-    ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
-              PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
+    ASSERT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                  PMIx_server_setup_local_support(job, unpacked.data(), unpacked.size(), nullptr, nullptr));
     for (pmix_info_t& info : unpacked) PMIx_Info_destruct(&info);
     const ChildEnvironment child(proc);
     EXPECT_EQ("first", child.get("OMPI_MCA_test_harvest"));
@@ -215,8 +215,8 @@ TEST(JobCallsTest, EnvironmentDirectivesOfAJob) {
         ASSERT_STATUS(PMIX_SUCCESS,
                       PMIx_server_register_nspace(job, 1, infos.c_array(), later ? 0 : infos.size(), nullptr, nullptr));
         if (later) {
-            ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
-                      PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
+            ASSERT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                          PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
         }
         const pmix_proc_t proc = ProcId("job", 0).to_c();
         ASSERT_STATUS(PMIX_SUCCESS,
@@ -268,12 +268,12 @@ TEST(JobCallsTest, NamesThatNoVariableCanHaveAreRefused) {
         } else {
             infos.append(c.key, &variable, PMIX_ENVAR);
         }
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-                  PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr))
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                      PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr))
             << c.key;
         EXPECT_EQ("", ChildEnvironment(ProcId("job", 0).to_c()).get("GOOD")) << "nothing of it was done";
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-                  PMIx_server_register_nspace(other, 1, infos.c_array(), infos.size(), nullptr, nullptr))
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                      PMIx_server_register_nspace(other, 1, infos.c_array(), infos.size(), nullptr, nullptr))
             << c.key;
     }
 }
@@ -301,7 +301,7 @@ TEST(JobCallsTest, TheModelUnderEachOfItsKeys) {
         EXPECT_STREQ("5.0", s.infos[1].value.data.string);
         const pmix_proc_t proc = ProcId("job", 0).to_c();
         EXPECT_EQ("", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK"));
-        ASSERT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, s.infos, 1, nullptr, nullptr));
+        ASSERT_STATUS(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, s.infos, 1, nullptr, nullptr));
         EXPECT_EQ("0", ChildEnvironment(proc).get("OMPI_COMM_WORLD_RANK")) << key;
         s.release(PMIX_SUCCESS, s.release_data);
     }
@@ -319,8 +319,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     // What comes before the registration waits for it, and goes with it.
     for (int round = 0; round < 2; ++round) {
         if (round == 0) {
-            EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
-                      PMIx_server_setup_local_support(job, before.c_array(), before.size(), nullptr, nullptr));
+            EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                          PMIx_server_setup_local_support(job, before.c_array(), before.size(), nullptr, nullptr));
         }
         register_job("job");
         EXPECT_EQ(round == 0 ? "before" : "", ChildEnvironment(ProcId("job", 0).to_c()).get(early_name)) << round;
@@ -334,8 +334,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     for (size_t i = 0; i <= kMost; ++i) {
         pmix_nspace_t other;
         PMIx_Load_nspace(other, name_of(i).c_str());
-        ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
-                  PMIx_server_setup_local_support(other, before.c_array(), before.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                      PMIx_server_setup_local_support(other, before.c_array(), before.size(), nullptr, nullptr));
     }
     for (size_t i : {size_t{0}, size_t{1}, kMost}) {
         register_job(name_of(i).c_str());
@@ -346,8 +346,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     SetupAnswer set_up;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_setup_application(job, nullptr, 0, &SetupAnswer::done, &set_up));
     ASSERT_STATUS(PMIX_SUCCESS, set_up.answer.wait());
-    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
-              PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                  PMIx_server_setup_local_support(job, set_up.infos, set_up.ninfos, nullptr, nullptr));
     set_up.release(PMIX_SUCCESS, set_up.release_data);
 
     char name[] = "WIREUP_TEST_VARIABLE", first[] = "one", second[] = "two";
@@ -355,8 +355,8 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
     InfoList infos;
     infos.append_string("test.nobody.knows", "x");
     infos.append(PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
-    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED,
-              PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                  PMIx_server_setup_local_support(job, infos.c_array(), infos.size(), nullptr, nullptr));
     EXPECT_EQ("one", ChildEnvironment(proc).get(name)) << "without a callback it is done on return";
 
     variable.value = second;
@@ -367,7 +367,7 @@ TEST(JobCallsTest, SetupLocalSupportReachesTheChildrensEnvironment) {
                   PMIx_server_setup_local_support(job, more.c_array(), more.size(), &Answer::done, &answer));
     EXPECT_STATUS(PMIX_SUCCESS, answer.wait());
     EXPECT_EQ("two", ChildEnvironment(proc).get(name));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, nullptr, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, nullptr, 1, nullptr, nullptr));
 }
 
 namespace {
@@ -417,7 +417,7 @@ TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     ASSERT_STATUS(PMIX_SUCCESS, collected.answer.wait());
     ASSERT_EQ(1u, collected.infos.size());
     ASSERT_STREQ(PMIX_NODE_INFO_ARRAY, collected.infos[0].key);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_inventory(nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_collect_inventory(nullptr, 0, nullptr, nullptr));
 
     // As a host carries it to the scheduler's node.
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
@@ -427,13 +427,13 @@ TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Data_unpack(nullptr, &buffer, &unpacked, &count, PMIX_INFO));
     PMIx_Data_buffer_destruct(&buffer);
     std::string text;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n7", PMIX_HWLOC_XML_V2, &text))
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask_node("n7", PMIX_HWLOC_XML_V2, &text))
         << "not delivered yet, and the host answers none";
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_deliver_inventory(&unpacked, 1, nullptr, 0, nullptr, nullptr));
     PMIx_Info_destruct(&unpacked);
     EXPECT_STATUS(PMIX_SUCCESS, ask_node("n7", PMIX_HWLOC_XML_V2, &text));
     EXPECT_NE(std::string::npos, text.find("<topology")) << text.substr(0, 80);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask_node("n8", PMIX_HWLOC_XML_V2, &text));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask_node("n8", PMIX_HWLOC_XML_V2, &text));
 
     // A newer word replaces the older one, and what stands alone is about this node.
     InfoList infos;
@@ -453,7 +453,7 @@ TEST(JobCallsTest, InventoryIsCollectedCarriedAndKept) {
     nameless.type = PMIX_INFO;
     InfoList bad;
     bad.append(PMIX_NODE_INFO_ARRAY, &nameless, PMIX_DATA_ARRAY);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_deliver_inventory(bad.c_array(), 1, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_deliver_inventory(bad.c_array(), 1, nullptr, 0, nullptr, nullptr));
 }
 
 namespace {
@@ -546,20 +546,20 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deregister_resources(&no_value, 1, nullptr, nullptr));
     register_job("last");
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ProcId("last", PMIX_RANK_WILDCARD).to_c(), "site.other"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_resources(nullptr, 1, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_deregister_resources(nullptr, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_register_resources(nullptr, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_deregister_resources(nullptr, 1, nullptr, nullptr));
 }
 
 // rows: V17
 TEST(JobCallsTest, RegisterSession_ByTheCall_BlockingAndNot) {
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_register_session(7, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_register_session(7, nullptr, 0, nullptr, nullptr));
     Answer early;
     PMIx_server_deregister_session(7, &Answer::done, &early);
-    EXPECT_EQ(PMIX_ERR_INIT, early.wait());
+    EXPECT_STATUS(PMIX_ERR_INIT, early.wait());
     ServerHere server;
     InfoList about = text_info("site.queue", "long");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(UINT32_MAX, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(7, nullptr, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(UINT32_MAX, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_register_session(7, nullptr, 1, nullptr, nullptr));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_session(7, about.c_array(), about.size(), nullptr, nullptr));
     Answer told;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_session(7, nullptr, 0, &Answer::done, &told));
@@ -573,37 +573,38 @@ TEST(JobCallsTest, RegisterSession_ByTheCall_BlockingAndNot) {
 // rows: O9
 TEST(JobCallsTest, InputFlowControl_ByTheCall_BlockingAndNot) {
     constexpr pmix_iof_channel_t kIn = PMIX_FWD_STDIN_CHANNEL;
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_IOF_flow_control(nullptr, kIn, true, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_IOF_flow_control(nullptr, kIn, true, nullptr, 0, nullptr, nullptr));
     ServerHere server;
     const pmix_proc_t source = ProcId("job", 0).to_c();
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDOUT_CHANNEL, true, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 1, nullptr, nullptr));
-    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDOUT_CHANNEL, true, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                  PMIx_server_IOF_flow_control(&source, kIn, true, nullptr, 0, nullptr, nullptr));
     Answer told;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_ALL_CHANNELS, false, nullptr, 0,
                                                              &Answer::done, &told));
     EXPECT_STATUS(PMIX_SUCCESS, told.wait());
     InfoList insisted = text_info("site.directive", "x");
     insisted.c_array()[0].flags = PMIX_INFO_REQD;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              PMIx_server_IOF_flow_control(&source, kIn, true, insisted.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_server_IOF_flow_control(&source, kIn, true, insisted.c_array(), 1, nullptr, nullptr));
 }
 
 // rows: S1
 TEST(JobCallsTest, ProcessSetsComeAndGo) {
     char name[] = "even", nobody[] = "odd";
     const pmix_proc_t members[] = {ProcId("job", 0).to_c(), ProcId("job", 2).to_c()};
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_delete_process_set(name));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_delete_process_set(name));
     ServerHere server;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name));
-    EXPECT_EQ(PMIX_ERR_EXISTS, PMIx_server_define_process_set(members, 2, name));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(nobody));
+    EXPECT_STATUS(PMIX_ERR_EXISTS, PMIx_server_define_process_set(members, 2, name));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(nobody));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_server_delete_process_set(name));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(members, 2, name)) << "the name is free again";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_delete_process_set(nullptr));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_delete_process_set(name));
     const pmix_proc_t twice[] = {members[0], members[1], members[0]};
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_define_process_set(twice, 3, name));
@@ -627,10 +628,10 @@ TEST(JobCallsTest, OutputOfANamespaceWithoutAnEnd_IsRefused) {
     ServerHere server;
     pmix_proc_t source{};
     std::memset(source.nspace, 'n', sizeof source.nspace);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              PMIx_server_IOF_deliver(&source, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  PMIx_server_IOF_deliver(&source, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, 0, nullptr, nullptr));
 }
 
 }  // namespace job_calls_test

@@ -108,14 +108,14 @@ TEST(JobInfo, AValueWithoutAForm_IsLeftOut) {
 TEST(JobInfo, WhatCannotBe) {
     pmix_proc_t proc = ProcId("unknown", 0).to_c();
     pmix_data_buffer_t buffer = PMIX_DATA_BUFFER_STATIC_INIT;
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_collect_job_info(&proc, 1, &buffer));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_collect_job_info(&proc, 1, &buffer));
     ServerHere server;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_server_collect_job_info(&proc, 1, &buffer));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 0, &buffer));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(nullptr, 1, &buffer));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 1, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_server_collect_job_info(&proc, 1, &buffer));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 0, &buffer));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(nullptr, 1, &buffer));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 1, nullptr));
     std::memset(proc.nspace, 'x', sizeof proc.nspace);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 1, &buffer));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_collect_job_info(&proc, 1, &buffer));
     EXPECT_EQ(nullptr, buffer.base_ptr);
 }
 

@@ -95,7 +95,7 @@ TEST(LowerCaseApi, InfoList_FilledAndConverted_IsTheArrayOfItsInfos) {
     void* list = pmix_info_list_start();
     ASSERT_NE(nullptr, list);
     pmix_data_array_t array;
-    EXPECT_EQ(PMIX_ERR_EMPTY, pmix_info_list_convert(list, &array));
+    EXPECT_STATUS(PMIX_ERR_EMPTY, pmix_info_list_convert(list, &array));
     char text[] = "text";
     EXPECT_STATUS(PMIX_SUCCESS, pmix_info_list_add(list, "first", text, PMIX_STRING));
     pmix_info_t info;

@@ -42,16 +42,16 @@ TEST(GenerateRegex, BadListsAreRefusedWithNothingToFree) {
         char junk = 0;
         for (const char* input : {static_cast<const char*>(nullptr), "", ",", "pmix[", "raw:"}) {
             char* text = &junk;
-            EXPECT_EQ(PMIX_ERR_BAD_PARAM, generate(input, &text));
+            EXPECT_STATUS(PMIX_ERR_BAD_PARAM, generate(input, &text));
             EXPECT_EQ(nullptr, text);
         }
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, generate("node1", nullptr));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, generate("node1", nullptr));
     }
     char* text = nullptr;
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("node1,node2", &text));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2x", &text));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2", &text)) << "a rank of two nodes";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0;0", &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("node1,node2", &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2x", &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0,1;1,2", &text)) << "a rank of two nodes";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_ppn("0;0", &text));
     EXPECT_EQ(nullptr, text);
 }
 

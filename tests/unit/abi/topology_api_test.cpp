@@ -18,29 +18,29 @@ TEST_F(TopologyApi, NothingBeforeInit) {
     char* text = reinterpret_cast<char*>(&topology);
     auto* distances = reinterpret_cast<pmix_device_distance_t*>(&topology);
     size_t n = 5;
-    EXPECT_EQ(PMIx_Load_topology(&topology), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0", &cpuset), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_server_generate_cpuset("hwloc:0", &cpuset), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", &locality), PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Load_topology(&topology));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Parse_cpuset_string("hwloc:0", &cpuset));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_generate_cpuset("hwloc:0", &cpuset));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", &locality));
     EXPECT_EQ(locality, PMIX_LOCALITY_UNKNOWN);
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, &text), PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_generate_cpuset_string(&cpuset, &text));
     EXPECT_EQ(text, nullptr);
-    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_Compute_distances(nullptr, nullptr, nullptr, 0, &distances, &n), PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_generate_locality_string(&cpuset, &text));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Compute_distances(nullptr, nullptr, nullptr, 0, &distances, &n));
     EXPECT_EQ(distances, nullptr);
     EXPECT_EQ(n, 0u);
-    EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Compute_distances_nb(nullptr, nullptr, nullptr, 0, nullptr, nullptr));
 }
 
 // rows: H1
 TEST_F(TopologyApi, LoadGivesOneReadOnlyTopology) {
     Server server;
     pmix_topology_t any = PMIX_TOPOLOGY_STATIC_INIT;
-    EXPECT_EQ(PMIx_Load_topology(nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Load_topology(nullptr));
     char other[] = "lstopo", hwloc[] = "HWLOC", version[] = "hwloc:99.0";
     pmix_topology_t wanted = {other, nullptr};
-    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Load_topology(&wanted));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&any));
     EXPECT_EQ(std::string(any.source).substr(0, 6), "hwloc:");
     wanted = {hwloc, nullptr};
@@ -50,7 +50,7 @@ TEST_F(TopologyApi, LoadGivesOneReadOnlyTopology) {
     wanted = {any.source, nullptr};
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Load_topology(&wanted));
     wanted = {version, &any};
-    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Load_topology(&wanted));
     EXPECT_EQ(wanted.topology, nullptr);
     PMIx_Topology_destruct(&any);
 }
@@ -191,11 +191,11 @@ TEST_F(TopologyApi, CpusetIsWhereTheKernelLetsUsRun) {
     }).join();
 
     pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
-    EXPECT_EQ(PMIx_Get_cpuset(nullptr, PMIX_CPUBIND_PROCESS), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, 2), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_cpuset(nullptr, PMIX_CPUBIND_PROCESS));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_cpuset(&cpuset, 2));
     char other[] = "other";
     cpuset.source = other;
-    EXPECT_EQ(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS));
     EXPECT_EQ(cpuset.bitmap, nullptr);
 }
 
@@ -212,25 +212,25 @@ TEST_F(TopologyApi, CpusetTextsRoundTrip) {
         PMIx_Cpuset_destruct(&cpuset);
     }
     pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
-    EXPECT_EQ(PMIx_Parse_cpuset_string(nullptr, &cpuset), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0", nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Parse_cpuset_string("0-3", &cpuset), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Parse_cpuset_string("hwloc:0-99999999", &cpuset), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Parse_cpuset_string("other:0-3", &cpuset), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Parse_cpuset_string(nullptr, &cpuset));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Parse_cpuset_string("hwloc:0", nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Parse_cpuset_string("0-3", &cpuset));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Parse_cpuset_string("hwloc:0-99999999", &cpuset));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Parse_cpuset_string("other:0-3", &cpuset));
     EXPECT_EQ(cpuset.bitmap, nullptr);
 
     char* text = nullptr;
     cpuset = parsed("hwloc:1");
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(nullptr, &text), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(&cpuset, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_generate_cpuset_string(nullptr, &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_generate_cpuset_string(&cpuset, nullptr));
     char other[] = "other";
     pmix_cpuset_t foreign = {other, cpuset.bitmap};
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(&foreign, &text), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(PMIx_server_generate_locality_string(&foreign, &text), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_generate_cpuset_string(&foreign, &text));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_generate_locality_string(&foreign, &text));
     pmix_cpuset_t unnamed = {nullptr, cpuset.bitmap};
     EXPECT_EQ(cpuset_text(unnamed), "hwloc:1");
     pmix_cpuset_t empty = PMIX_CPUSET_STATIC_INIT;
-    EXPECT_EQ(PMIx_server_generate_cpuset_string(&empty, &text), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_generate_cpuset_string(&empty, &text));
     EXPECT_EQ(text, nullptr);
     PMIx_Cpuset_destruct(&cpuset);
 }
@@ -246,8 +246,8 @@ TEST_F(TopologyApi, LocalityNeedsNoLoadBefore) {
     pmix_cpuset_t unbound = PMIX_CPUSET_STATIC_INIT;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_generate_locality_string(&unbound, &text));
     EXPECT_EQ(text, nullptr);
-    EXPECT_EQ(PMIx_server_generate_locality_string(nullptr, &text), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_server_generate_locality_string(&unbound, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_generate_locality_string(nullptr, &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_generate_locality_string(&unbound, nullptr));
 }
 
 // rows: H6
@@ -262,12 +262,12 @@ TEST_F(TopologyApi, RelativeLocalityOfWhatWasGenerated) {
     ASSERT_STATUS(PMIX_SUCCESS,
                   PMIx_Get_relative_locality(locality_of("hwloc:0").c_str(), locality_of("hwloc:4").c_str(), &shared));
     EXPECT_EQ(shared, PMIX_LOCALITY_SHARE_NODE);
-    EXPECT_EQ(PMIx_Get_relative_locality(nullptr, "hwloc:SK0", &shared), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_relative_locality(nullptr, "hwloc:SK0", &shared));
     EXPECT_EQ(shared, PMIX_LOCALITY_UNKNOWN);
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", nullptr, &shared), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "", &shared), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Get_relative_locality("hwloc:SK0", "other:SK0", &shared), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_relative_locality("hwloc:SK0", nullptr, &shared));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_relative_locality("hwloc:SK0", "", &shared));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get_relative_locality("hwloc:SK0", "hwloc:SK0", nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Get_relative_locality("hwloc:SK0", "other:SK0", &shared));
 }
 
 // rows: H1
@@ -281,10 +281,10 @@ TEST_F(TopologyApi, ABadTextIsPassedOverAndABadFileIsNot) {
     }
     PMIx_Info_destruct(&info);
     PMIx_Info_load(&info, PMIX_TOPOLOGY_FILE, "/nonexistent/topology.xml", PMIX_STRING);
-    EXPECT_EQ(PMIx_server_init(nullptr, &info, 1), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, &info, 1));
     PMIx_Info_destruct(&info);
     PMIx_Info_load(&info, PMIX_TOPOLOGY2, "text", PMIX_STRING);
-    EXPECT_EQ(PMIx_server_init(nullptr, &info, 1), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, &info, 1));
     PMIx_Info_destruct(&info);
 }
 
@@ -337,10 +337,10 @@ TEST_F(TopologyApi, AForeignTopologyIsOnlyHandedOut) {
     PMIx_Topology_destruct(&topology);
     char hwloc[] = "hwloc";
     pmix_topology_t wanted = {hwloc, nullptr};
-    EXPECT_EQ(PMIx_Load_topology(&wanted), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Load_topology(&wanted));
     char* text = nullptr;
     pmix_cpuset_t cpuset = parsed("hwloc:0");
-    EXPECT_EQ(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_generate_locality_string(&cpuset, &text));
     PMIx_Cpuset_destruct(&cpuset);
 }
 

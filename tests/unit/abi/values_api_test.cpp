@@ -206,7 +206,7 @@ TEST(Values, Unload_OfEachKind_IntoTheCallersPlaceOrNewMemory) {
     EXPECT_EQ(place, 7u);
     EXPECT_EQ(size, sizeof place);
     data = nullptr;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(data, nullptr);
 
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, "hello", PMIX_STRING));
@@ -259,15 +259,15 @@ TEST(Values, Unload_OfEachKind_IntoTheCallersPlaceOrNewMemory) {
     int thing = 0;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&v, &thing, PMIX_POINTER));
     data = nullptr;
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_unload(&v, &data, &size));
     data = nspace;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&v, &data, &size));
     EXPECT_EQ(data, &thing);
     PMIx_Value_construct(&v);
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, &size), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(PMIx_Value_unload(nullptr, &data, &size), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_unload(&v, nullptr, &size), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_unload(&v, &data, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Value_unload(&v, &data, &size));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_unload(nullptr, &data, &size));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_unload(&v, nullptr, &size));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_unload(&v, &data, nullptr));
 }
 
 // rows: D9 D10
@@ -275,16 +275,16 @@ TEST(Values, NullArguments) {
     pmix_value_t v = {};
     size_t size;
     int number;
-    EXPECT_EQ(PMIx_Value_load(nullptr, "x", PMIX_STRING), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_xfer(nullptr, &v), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_xfer(&v, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_load(nullptr, "x", PMIX_STRING));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_xfer(nullptr, &v));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_xfer(&v, nullptr));
     EXPECT_EQ(PMIx_Value_compare(&v, nullptr), PMIX_VALUE_COMPARISON_NOT_AVAIL);
-    EXPECT_EQ(PMIx_Value_get_size(nullptr, &size), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_get_size(&v, nullptr), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_get_size(&v, &size), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(PMIx_Value_get_number(nullptr, &number, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_get_number(&v, nullptr, PMIX_INT), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Value_get_number(&v, &number, PMIX_INT), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_get_size(nullptr, &size));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_get_size(&v, nullptr));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, PMIx_Value_get_size(&v, &size));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_get_number(nullptr, &number, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_get_number(&v, nullptr, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Value_get_number(&v, &number, PMIX_INT));
     EXPECT_EQ(PMIx_Value_true(nullptr), PMIX_NON_BOOL);
     EXPECT_EQ(PMIx_Info_true(nullptr), PMIX_NON_BOOL);
     pmix_value_t same;
@@ -335,11 +335,11 @@ TEST(Infos, KeysAreCheckedAndFlagsKept) {
     EXPECT_NE(copy.value.data.string, info.value.data.string);
     PMIx_Info_destruct(&copy);
     PMIx_Info_destruct(&info);
-    EXPECT_EQ(PMIx_Info_load(&info, (longest + "k").c_str(), "v", PMIX_STRING), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Info_load(&info, nullptr, "v", PMIX_STRING), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Info_load(nullptr, "k", "v", PMIX_STRING), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Info_xfer(nullptr, &info), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Info_xfer(&info, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Info_load(&info, (longest + "k").c_str(), "v", PMIX_STRING));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Info_load(&info, nullptr, "v", PMIX_STRING));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Info_load(nullptr, "k", "v", PMIX_STRING));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Info_xfer(nullptr, &info));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Info_xfer(&info, nullptr));
     pmix_pdata_t pdata, pcopy;
     pmix_proc_t proc = {"job", 1};
     PMIx_Pdata_load(&pdata, &proc, "key", "v", PMIX_STRING);
@@ -491,10 +491,10 @@ TEST(Buffers, LoadEmbedUnload) {
     EXPECT_EQ(payload.size, 0u);
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_load(&empty, nullptr));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Data_embed(&empty, nullptr));
-    EXPECT_EQ(PMIx_Data_load(nullptr, &payload), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_embed(nullptr, &payload), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unload(nullptr, &payload), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(PMIx_Data_unload(&empty, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_load(nullptr, &payload));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_embed(nullptr, &payload));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unload(nullptr, &payload));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Data_unload(&empty, nullptr));
     PMIx_Data_buffer_destruct(&empty);
     PMIx_Data_buffer_destruct(nullptr);
     PMIx_Data_buffer_release(nullptr);

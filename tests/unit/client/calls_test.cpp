@@ -5,6 +5,7 @@
 #include <set>
 
 #include "client/session/pending_requests.h"
+#include "support/status.h"
 
 namespace pmix::client::calls_test {
 namespace {
@@ -70,8 +71,8 @@ TEST_F(CallsTest, ClosedTableRefuses) {
     add();
     calls.close(PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH);
     EXPECT_EQ(completions, 1);
-    EXPECT_EQ(last, PMIX_ERR_LOST_CONNECTION);
-    EXPECT_EQ(calls.add(CallPtr(new Counted(completions, objects, last, false))).status(), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, last);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, calls.add(CallPtr(new Counted(completions, objects, last, false))).status());
     EXPECT_EQ(completions, 1);
     EXPECT_EQ(objects, 0);
 }
@@ -86,7 +87,7 @@ TEST_F(CallsTest, ACompletionMayAskAgain) {
     pmix_status_t status = PMIX_SUCCESS;
     ASSERT_TRUE(calls.add(CallPtr(new Again(calls, status))).ok());
     calls.close(PMIX_ERROR, PMIX_ERR_INIT);
-    EXPECT_EQ(status, PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, status);
 }
 
 }  // namespace

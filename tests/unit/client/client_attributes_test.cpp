@@ -228,7 +228,7 @@ TEST_F(ClientAttributes, WhatTheGroupNeedsFromAllGoesWithTheInvitation) {
     EXPECT_EQ(nullptr, said[0].find("myapp.secret"));
     channel->answer(calls[0], PMIX_ERR_NOT_SUPPORTED, common::GroupReply());
     EXPECT_TRUE(answer.wait());
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, answer.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, answer.status);
 }
 
 // rows: R11 R15 R16
@@ -259,11 +259,11 @@ TEST_F(ClientAttributes, ASilentOtherHoldsNoInvitationForLongerThanItsLimit) {
     ASSERT_STATUS(PMIX_SUCCESS, group_join_nb(*session, "theirs", &other, PMIX_GROUP_ACCEPT, one.c_array(), one.size(),
                                               GroupAnswer::group, &joined));
     EXPECT_TRUE(strict.wait());
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, strict.status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, strict.status);
     EXPECT_TRUE(joined.wait());
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, joined.status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, joined.status);
     EXPECT_TRUE(lenient.wait());
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, lenient.status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, lenient.status);
     // Where it may be smaller it is made of those that have answered.
     const auto calls = sent(Command::group);
     ASSERT_EQ(1u, calls.size());
@@ -305,8 +305,8 @@ TEST_F(ClientAttributes, WithOptionalMembersTheServerHasTimeToGoOnWithoutThem) {
         const int64_t before = transport::monotonic_ns();
         pmix_info_t* results = nullptr;
         size_t nresults = 0;
-        EXPECT_EQ(PMIX_ERR_TIMEOUT,
-                  group_construct(*session, name, &all, 1, infos.c_array(), infos.size(), &results, &nresults));
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT,
+                      group_construct(*session, name, &all, 1, infos.c_array(), infos.size(), &results, &nresults));
         return (transport::monotonic_ns() - before) / 1'000'000;
     };
     const int64_t optional = waited(true, "optional");

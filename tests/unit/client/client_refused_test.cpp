@@ -144,18 +144,19 @@ std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls_of_fab
 TEST_F(Refused, BeforeInitAndAfterFinalize) {
     const auto check = [] {
         EXPECT_EQ(PMIx_Initialized(), 0);
-        EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Finalize(nullptr, 0));
         PMIx_Progress();
-        for (const auto& [name, call] : all_calls()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
-        EXPECT_EQ(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, on_registered, nullptr), PMIX_ERR_INIT);
-        EXPECT_EQ(PMIx_Deregister_event_handler(0, on_op, nullptr), PMIX_ERR_INIT);
-        for (const auto& [name, call] : calls_of_fabrics()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
-        for (const auto& [name, call] : calls_of_services()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
-        for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_INIT) << name;
-        EXPECT_EQ(PMIx_tool_finalize(), PMIX_ERR_INIT);
-        EXPECT_EQ(PMIx_server_finalize(), PMIX_ERR_INIT);
-        EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
-        EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
+        for (const auto& [name, call] : all_calls()) EXPECT_STATUS(PMIX_ERR_INIT, call()) << name;
+        EXPECT_STATUS(PMIX_ERR_INIT,
+                      PMIx_Register_event_handler(nullptr, 0, nullptr, 0, on_event, on_registered, nullptr));
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Deregister_event_handler(0, on_op, nullptr));
+        for (const auto& [name, call] : calls_of_fabrics()) EXPECT_STATUS(PMIX_ERR_INIT, call()) << name;
+        for (const auto& [name, call] : calls_of_services()) EXPECT_STATUS(PMIX_ERR_INIT, call()) << name;
+        for (const auto& [name, call] : calls_of_groups()) EXPECT_STATUS(PMIX_ERR_INIT, call()) << name;
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_tool_finalize());
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_finalize());
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_collect_job_info(nullptr, 0, nullptr));
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Register_attributes(nullptr, nullptr));
         // Which version of the interface this is may be asked at any time.
         char stable[] = PMIX_QUERY_STABLE_ABI_VERSION, other[] = PMIX_QUERY_NAMESPACES;
         char* keys[] = {stable, nullptr, nullptr};
@@ -166,9 +167,9 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
         PMIx_Info_free(infos, n);
         keys[1] = other;
         infos = garbage<pmix_info_t>();
-        EXPECT_EQ(PMIx_Query_info(&query, 1, &infos, &n), PMIX_ERR_INIT);
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Query_info(&query, 1, &infos, &n));
         EXPECT_EQ(infos, nullptr);
-        EXPECT_EQ(PMIx_Query_info_nb(&query, 1, on_infos, nullptr), PMIX_ERR_INIT);
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Query_info_nb(&query, 1, on_infos, nullptr));
         // A host may plan its job before it starts the server.
         char* text = nullptr;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_generate_regex("a,b", &text));
@@ -179,7 +180,7 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
     };
     const std::string version = PMIx_Get_version();
     check();
-    EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(nullptr, nullptr, 0));
     EXPECT_EQ(PMIx_Initialized(), 1);
     EXPECT_EQ(version, PMIx_Get_version());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
@@ -191,14 +192,15 @@ TEST_F(Refused, BeforeInitAndAfterFinalize) {
 TEST_F(Alone, ForwardingNeedsAServer) {
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, "job", 0);
-    EXPECT_EQ(PMIx_IOF_pull(&p, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr), PMIX_ERR_UNREACH);
-    EXPECT_EQ(PMIx_IOF_deregister(0, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "nothing was registered";
-    EXPECT_EQ(PMIx_IOF_push(&p, 1, nullptr, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM) << "push what?";
+    EXPECT_STATUS(PMIX_ERR_UNREACH,
+                  PMIx_IOF_pull(&p, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_IOF_deregister(0, nullptr, 0, nullptr, nullptr)) << "nothing was registered";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_IOF_push(&p, 1, nullptr, nullptr, 0, nullptr, nullptr)) << "push what?";
 }
 
 // rows: R1 R12 R13 R16 R17
 TEST_F(Alone, GroupsNeedAServer) {
-    for (const auto& [name, call] : calls_of_groups()) EXPECT_EQ(call(), PMIX_ERR_UNREACH) << name;
+    for (const auto& [name, call] : calls_of_groups()) EXPECT_STATUS(PMIX_ERR_UNREACH, call()) << name;
 }
 
 TEST_F(Alone, CallsThatNeedAServer_AreRefused) {
@@ -214,12 +216,12 @@ TEST_F(Alone, CallsThatNeedAServer_AreRefused) {
 
 // rows: X3 X4
 TEST_F(Alone, FabricsAreObjectsOfTheCaller) {
-    for (const auto& [name, call] : calls_of_fabrics()) EXPECT_EQ(call(), PMIX_ERR_BAD_PARAM) << name;
+    for (const auto& [name, call] : calls_of_fabrics()) EXPECT_STATUS(PMIX_ERR_BAD_PARAM, call()) << name;
 }
 
 TEST_F(Alone, CallsForServers_AreRefused) {
-    EXPECT_EQ(PMIx_server_collect_job_info(nullptr, 0, nullptr), PMIX_ERR_INIT);
-    EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_INIT);
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_collect_job_info(nullptr, 0, nullptr));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Register_attributes(nullptr, nullptr));
 }
 
 }  // namespace client_refused_test

@@ -154,7 +154,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     std::vector<std::thread> threads;
     for (size_t i = 0; i < calls.size(); ++i) threads.emplace_back([&, i] { answers[i] = calls[i].second(); });
     for (std::thread& thread : threads) thread.join();
-    for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(PMIX_ERR_TIMEOUT, answers[i]) << calls[i].first;
+    for (size_t i = 0; i < calls.size(); ++i) EXPECT_STATUS(PMIX_ERR_TIMEOUT, answers[i]) << calls[i].first;
 
     loop->post([&] { session.shut(PMIX_ERR_INIT); });
     loop->stop();

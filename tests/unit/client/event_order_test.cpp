@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/status.h"
+
 namespace pmix::client::event_order_test {
 namespace {
 
@@ -69,8 +71,8 @@ TEST_F(EventOrderTest, OnlyOneFirstAndOneLastUntilRemoved) {
     last.last = true;
     const size_t f = add(first);
     const size_t l = add(last);
-    EXPECT_EQ(order.add(first).status(), PMIX_ERR_EVENT_REGISTRATION);
-    EXPECT_EQ(order.add(last).status(), PMIX_ERR_EVENT_REGISTRATION);
+    EXPECT_STATUS(PMIX_ERR_EVENT_REGISTRATION, order.add(first).status());
+    EXPECT_STATUS(PMIX_ERR_EVENT_REGISTRATION, order.add(last).status());
     EXPECT_TRUE(order.remove(f));
     EXPECT_TRUE(order.remove(l));
     EXPECT_FALSE(order.remove(l));

@@ -252,8 +252,8 @@ TEST_F(EventsTest, GroupsOfEvents) {
     EXPECT_EQ(std::count(request.codes.begin(), request.codes.end(), PMIX_EVENT_SYS_OTHER), 1);
     InfoList wrong;
     wrong.append_string(PMIX_EVENT_GROUP_NAME, "no such group");
-    EXPECT_EQ(session->events().register_handler(nullptr, 0, wrong.c_array(), wrong.size(), handler, nullptr, nullptr),
-              PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->events().register_handler(nullptr, 0, wrong.c_array(), wrong.size(),
+                                                                         handler, nullptr, nullptr));
 }
 
 // rows: G10 E21
@@ -341,7 +341,7 @@ TEST_F(EventsTest, DeregisteredWhileItsChainRuns) {
     raise(kCode);
     drain();
     EXPECT_EQ(order(), (std::vector<size_t>{a}));
-    EXPECT_EQ(session->events().deregister_handler(a, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->events().deregister_handler(a, nullptr, nullptr));
 }
 
 // rows: E7
@@ -408,8 +408,8 @@ TEST_F(EventsTest, RefusedRegistrationLeavesNothing) {
     answering = false;
     channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_ERR_NO_PERMISSIONS, common::Nothing()); };
     pmix_status_t code = kCode;
-    EXPECT_EQ(session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr),
-              PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr));
     raise(kCode);
     drain();
     EXPECT_TRUE(record.seen.empty());
@@ -496,7 +496,7 @@ TEST_F(EventsTest, RegisterWithCallback_ServerRefuses_LeavesNothing) {
     EXPECT_STATUS(PMIX_SUCCESS, session->events().register_handler(&code, 1, first.c_array(), first.size(), handler,
                                                                    registered, &refused));
     drain();
-    EXPECT_EQ(refused, PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, refused);
     channel->on_send = [this](const Frame& f) { channel->answer(f, PMIX_SUCCESS, common::Nothing()); };
     EXPECT_GE(session->events().register_handler(&code, 1, first.c_array(), first.size(), handler, nullptr, nullptr), 0)
         << "nobody else is the first";
@@ -566,10 +566,10 @@ TEST_F(EventsTest, Notify_WithSourceWithoutAnEnd_IsRefused) {
     pmix_proc_t source;
     memset(source.nspace, 'n', sizeof source.nspace);
     source.rank = 0;
-    EXPECT_EQ(session->events().notify(kCode, &source, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr),
-              PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(session->events().notify(kCode, &source, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
-              PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  session->events().notify(kCode, &source, PMIX_RANGE_GLOBAL, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  session->events().notify(kCode, &source, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr));
 }
 
 }  // namespace

@@ -73,11 +73,11 @@ TEST(GetRequest, NullKeyIsAllKeys) {
 TEST(GetRequest, LengthsAtTheirLimits) {
     const std::string longest(511, 'k'), longer(512, 'k');
     EXPECT_TRUE(Infos().parse(nullptr, longest.c_str()).ok());
-    EXPECT_EQ(Infos().parse(nullptr, longer.c_str()).status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().parse(nullptr, "").status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().parse(nullptr, longer.c_str()).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().parse(nullptr, "").status());
     pmix_proc_t p = proc("x", 0);
     memset(p.nspace, 'n', sizeof p.nspace);  // 256 characters and no end
-    EXPECT_EQ(Infos().parse(&p, "k").status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().parse(&p, "k").status());
     p.nspace[255] = '\0';
     EXPECT_TRUE(Infos().parse(&p, "k").ok());
 }
@@ -90,7 +90,7 @@ TEST(GetRequest, Ranks) {
     }
     for (const pmix_rank_t bad : {PMIX_RANK_INVALID, PMIX_RANK_LOCAL_NODE, PMIX_RANK_LOCAL_PEERS}) {
         const pmix_proc_t p = proc("job", bad);
-        EXPECT_EQ(Infos().parse(&p, "k").status(), PMIX_ERR_BAD_PARAM) << bad;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().parse(&p, "k").status()) << bad;
     }
 }
 
@@ -118,13 +118,13 @@ TEST(GetRequest, Flags) {
 }
 
 TEST(GetRequest, WrongTypesAreRefused) {
-    EXPECT_EQ(Infos().text(PMIX_TIMEOUT, "later").parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().number(PMIX_TIMEOUT, -1, PMIX_INT).parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().flag(PMIX_HOSTNAME).parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().text(PMIX_APPNUM, "one").parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().number(PMIX_SESSION_ID, UINT64_MAX, PMIX_UINT64).parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(Infos().number(PMIX_DATA_SCOPE, 77, PMIX_INT).parse().status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(parse_get(kSelf, nullptr, "k", nullptr, 1).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().text(PMIX_TIMEOUT, "later").parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().number(PMIX_TIMEOUT, -1, PMIX_INT).parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().flag(PMIX_HOSTNAME).parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().text(PMIX_APPNUM, "one").parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().number(PMIX_SESSION_ID, UINT64_MAX, PMIX_UINT64).parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, Infos().number(PMIX_DATA_SCOPE, 77, PMIX_INT).parse().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_get(kSelf, nullptr, "k", nullptr, 1).status());
 }
 
 // rows: G11

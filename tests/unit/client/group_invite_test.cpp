@@ -165,7 +165,7 @@ TEST_F(GroupInviteTest, Invite_NobodyIsLeft_AbortsTheConstruct) {
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {});
     EXPECT_EQ(1, ended.times);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
     EXPECT_TRUE(constructs().empty());
 }
 
@@ -178,7 +178,7 @@ TEST_F(GroupInviteTest, Invite_OfANameThatIsBeingInvited_IsRefused) {
     ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &second));
     settle();
     EXPECT_EQ(1, second.times);
-    EXPECT_EQ(PMIX_ERR_EXISTS, second.status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, second.status);
     EXPECT_EQ(0, first.times) << "the first goes on";
     end_invites();
     settle();
@@ -208,7 +208,7 @@ TEST_F(GroupInviteTest, Invite_OneIsMissing_FormsOnlyWhereThatIsWanted) {
             if (reference >= 0) session->events().deregister_handler(static_cast<size_t>(reference), nullptr, nullptr);
             if (wants == nothing) {
                 EXPECT_EQ(1, ended.times) << code;
-                EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+                EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
                 // All who were asked and live, and the inviter itself.
                 common::ProcList all{{"far", 2}, {"job", 1}};
                 if (code == PMIX_GROUP_INVITE_DECLINED) all.insert(all.begin(), {"far", 0});
@@ -244,7 +244,7 @@ TEST_F(GroupInviteTest, Invite_FormsWithoutAnInvited_IsPartialSuccess) {
         });
         EXPECT_TRUE(lost == silent ? ended.within(60) : ended.times == 1) << lost;
         end_invites();
-        EXPECT_EQ(lost == nobody ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, ended.status) << lost;
+        EXPECT_STATUS(lost == nobody ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS, ended.status) << lost;
     }
 }
 
@@ -361,11 +361,11 @@ TEST_F(GroupInviteTest, Abort_OfAnInvitersOwn_EndsNoOtherInvitationOfTheName) {
     event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"far", 0}), false, {"far", 0});
     EXPECT_EQ(0, invited.times);
     EXPECT_EQ(1, joined.times);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, joined.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, joined.status);
     // A participant's, which names no leader or another one than itself, is for all.
     event(PMIX_GROUP_CONSTRUCT_ABORT, led_by({"job", 1}), false, {"far", 2});
     EXPECT_EQ(1, invited.times);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
     EXPECT_EQ((common::ProcList{{"far", 0}}), told(PMIX_GROUP_CONSTRUCT_ABORT)) << "its own handlers have had it";
 }
 
@@ -415,14 +415,15 @@ TEST_F(GroupInviteTest, Group_CommitFails_IsTheStatusOfTheCall) {
     Ended ended;
     pmix_info_t* results = nullptr;
     size_t count = 0;
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE,
-              group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE,
-              group_join(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &results, &count));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_invite(*session, "g", &far, 1, nullptr, 0, &results, &count));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_construct_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, group_construct(*session, "g", &far, 1, nullptr, 0, &results, &count));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  group_join(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &results, &count));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, group_invite(*session, "g", &far, 1, nullptr, 0, &results, &count));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  group_construct_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &ended));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, group_construct(*session, "g", &far, 1, nullptr, 0, &results, &count));
     settle();
     EXPECT_EQ(before, channel->sent().size());
     EXPECT_EQ(0, ended.times);
@@ -484,9 +485,9 @@ TEST_F(GroupInviteTest, WhoseServerHasGoneMeanwhileIsAnswered) {
     go_on.set_value();
     settle();
     EXPECT_EQ(1, joined.times);
-    EXPECT_EQ(PMIX_ERR_UNREACH, joined.status);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, joined.status);
     EXPECT_EQ(1, invited.times);
-    EXPECT_EQ(PMIX_ERR_UNREACH, invited.status);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, invited.status);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST_F(GroupInviteTest, WhoTakesOverKeepsTheLimitOfItsJoin) {
     failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
     event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
     EXPECT_TRUE(ended.within(60));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ended.status);
     EXPECT_EQ(1, times_selected());
 }
 
@@ -40,7 +40,7 @@ TEST_F(GroupInviteTest, AnEventThatIsRefusedEndsItsCall) {
     settle();
     for (const Ended* ended : {&joined, &declined, &invited}) {
         EXPECT_EQ(1, ended->times);
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ended->status);
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ended->status);
     }
     // A server of OpenPMIx says so of what it has delivered.
     session->set_server_has_more();
@@ -63,7 +63,7 @@ TEST_F(GroupInviteTest, AnInviterThatEndsWithoutAnInvitationEndsTheJoin) {
     failed.append(PMIX_EVENT_AFFECTED_PROC, &leader, PMIX_PROC);
     event(PMIX_GROUP_LEADER_FAILED, std::move(failed));
     EXPECT_EQ(1, ended.times);
-    EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, ended.status);
+    EXPECT_STATUS(PMIX_GROUP_LEADER_FAILED, ended.status);
     EXPECT_EQ(0, times_selected());
 }
 
@@ -180,7 +180,7 @@ TEST_F(GroupInviteTest, Join_OfAnEndedInvitation_EndsAndHandlersAreCalledOnce) {
     answer.append_flag(common::kAnswersAcceptance, true);
     event(PMIX_GROUP_CONSTRUCT_ABORT, std::move(answer));
     EXPECT_EQ(1, ended.times);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, ended.status);
     EXPECT_EQ(1, aborts_seen);
 }
 
@@ -191,7 +191,7 @@ TEST_F(GroupInviteTest, Invite_AcceptedAfterItsEnd_IsAnsweredForTheLibraryOnly) 
     ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "g", &far, 1, nullptr, 0, &Ended::back, &invited));
     settle();
     event(PMIX_GROUP_INVITE_DECLINED, {});
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, invited.status);
     EXPECT_EQ((common::ProcList{{"far", 0}, {"job", 1}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
     EXPECT_EQ(nullptr, infos_of(PMIX_GROUP_CONSTRUCT_ABORT).find(common::kAnswersAcceptance));
     event(PMIX_GROUP_INVITE_ACCEPTED, {});
@@ -258,7 +258,7 @@ TEST_F(GroupInviteTest, TakeOver_InviterWasAMember_IsPartialSuccess) {
     event(PMIX_GROUP_INVITE_ACCEPTED, {}, false, {"far", 2});
     EXPECT_EQ(1, ended.times);
     EXPECT_EQ((common::ProcList{{"job", 1}, {"far", 2}}), last_construct().procs);
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ended.status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, ended.status);
     end_all();
 }
 
@@ -378,7 +378,7 @@ TEST_F(GroupInviteTest, TheShorterLimitCountsOnceTheGroupForms) {
     update.append_number<int>(PMIX_TIMEOUT, 600, PMIX_INT);
     event(PMIX_GROUP_MEMBERSHIP_UPDATE, std::move(update));
     EXPECT_TRUE(ended.within(60));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ended.status);
     int asked = 0;
     for (const Frame& f : channel->sent()) {
         if (!is(f, Command::group)) continue;

@@ -7,6 +7,7 @@
 
 #include "common/protocol/message_codec.h"
 #include "common/protocol/messages.h"
+#include "support/status.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::client::handshake_test {
@@ -63,7 +64,7 @@ struct Pair {
 
 TEST(Handshake, Greet_ServerIsSilent_EndsWithTheDeadline) {
     Pair pair;
-    EXPECT_EQ(pair.greet(Deadline::in_ms(20)).status(), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, pair.greet(Deadline::in_ms(20)).status());
 }
 
 TEST(Handshake, Greet_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
@@ -73,7 +74,7 @@ TEST(Handshake, Greet_ReplyAnnouncesDescriptorsThatAreNotThere_IsRefused) {
     ASSERT_TRUE(greeting.ok());
     EXPECT_EQ(greeting->reply.server, common::ProcId("server", 3));
     bad.answer(1);
-    EXPECT_EQ(bad.greet(Deadline::in_ms(60'000)).status(), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, bad.greet(Deadline::in_ms(60'000)).status());
 }
 
 TEST(Handshake, ConnectAny_FirstAddressIsDead_TakesTheNext) {

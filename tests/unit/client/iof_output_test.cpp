@@ -126,7 +126,7 @@ TEST_F(IofTest, FilesAloneAndMergedByTheirFormerNames) {
     output(1, "err\n", kErr);
     EXPECT_EQ("one\nerr\n", file("name.far.1.stdout"));
     EXPECT_EQ("(none)", file("name.far.1.stderr"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull(flags({PMIX_OUTPUT_NOCOPY}))) << "no copy, and no file";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pull(flags({PMIX_OUTPUT_NOCOPY}))) << "no copy, and no file";
 }
 
 // The host has the other sink: it must hear of them.
@@ -221,24 +221,24 @@ TEST_F(IofTest, FilesAreNotMadeThroughTraps) {
     names.directory.clear();
     names.file = base + "/x";
     ASSERT_EQ(0, ::symlink("../elsewhere/victim", (base + "/x.far.1.stdout").c_str()));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, create_iof_file(iof_path(names, ProcId("far", 1), kOut)).status());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, create_iof_file(iof_path(names, ProcId("far", 1), kOut)).status());
     ASSERT_EQ(0, ::mkfifo((base + "/x.far.2.stdout").c_str(), 0600));
     EXPECT_FALSE(create_iof_file(iof_path(names, ProcId("far", 2), kOut)).ok()) << "and does not wait";
     std::ofstream(base + "/y") << "precious";
     ASSERT_EQ(0, ::link((base + "/y").c_str(), (base + "/x.far.3.stdout").c_str()));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, create_iof_file(iof_path(names, ProcId("far", 3), kOut)).status());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, create_iof_file(iof_path(names, ProcId("far", 3), kOut)).status());
     EXPECT_EQ("precious", file("d/y"));
     // A namespace stays below the folder, whatever it is called.
     names.file.clear();
     names.directory = base;
     EXPECT_EQ("_..", iof_path(names, ProcId("..", 1), kOut).below[0]);
     EXPECT_EQ("_.._etc", iof_path(names, ProcId("../etc", 1), kOut).below[0]);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull([&] {
-                  InfoList both;
-                  both.append_string(PMIX_IOF_OUTPUT_TO_FILE, "a");
-                  both.append_string(PMIX_IOF_OUTPUT_TO_DIRECTORY, "b");
-                  return both;
-              }()));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pull([&] {
+                      InfoList both;
+                      both.append_string(PMIX_IOF_OUTPUT_TO_FILE, "a");
+                      both.append_string(PMIX_IOF_OUTPUT_TO_DIRECTORY, "b");
+                      return both;
+                  }()));
 }
 
 // rows: O2 O3
@@ -247,7 +247,7 @@ TEST_F(IofTest, LostBytesAndFilesThatCannotBeWrittenAreEvents) {
     ASSERT_EQ(0, pull());
     output(1, "late", kOut, 0, 77);
     EXPECT_TRUE(hears(1));
-    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().front());
+    EXPECT_STATUS(PMIX_ERR_IOF_FAILURE, Heard::all().front());
     EXPECT_EQ(77u, Heard::lost);
     // A folder stands where the file is to be.
     ASSERT_EQ(0, ::mkdir((directory + "/x.far.1.stdout").c_str(), 0700));
@@ -256,7 +256,7 @@ TEST_F(IofTest, LostBytesAndFilesThatCannotBeWrittenAreEvents) {
     ASSERT_EQ(1, pull(std::move(file)));
     output(1, "line\n", kOut, 1);
     EXPECT_TRUE(hears(2));
-    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().back());
+    EXPECT_STATUS(PMIX_ERR_IOF_FAILURE, Heard::all().back());
     EXPECT_EQ((std::vector<std::string>{"1:late", "1:line\n"}), Got::all()) << "and the output goes on";
 }
 

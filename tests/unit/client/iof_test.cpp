@@ -21,22 +21,22 @@ TEST_F(IofTest, CallbacksComeInOrderAndMayKeepThePayload) {
 // rows: O1
 // proves: PMIx_IOF_pull PMIX_IOF_CACHE_SIZE PMIX_IOF_FILE_ONLY client
 TEST_F(IofTest, WhatCannotBePulled) {
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_STDIN_CHANNEL));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_ALL_CHANNELS));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull({}, &Got::on, PMIX_FWD_NO_CHANNELS));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_STDIN_CHANNEL));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, pull({}, &Got::on, PMIX_FWD_ALL_CHANNELS));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pull({}, &Got::on, PMIX_FWD_NO_CHANNELS));
     InfoList wrong;
     wrong.append_string(PMIX_IOF_CACHE_SIZE, "many");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull(std::move(wrong)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, pull(flags({PMIX_IOF_FILE_ONLY}))) << "which file?";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pull(std::move(wrong)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pull(flags({PMIX_IOF_FILE_ONLY}))) << "which file?";
     InfoList unknown;
     unknown.append("some.key", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, pull(std::move(unknown)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, pull(std::move(unknown)));
     status = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, pull());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, pull());
     output(1, "nobody");
     EXPECT_TRUE(Got::all().empty());
     channel->open = false;
-    EXPECT_EQ(PMIX_ERR_UNREACH, pull());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, pull());
 }
 
 // rows: O1
@@ -56,10 +56,10 @@ TEST_F(IofTest, TheNumberComesByCallbackWhereOneIsGiven) {
     status = PMIX_ERR_NOT_SUPPORTED;
     ASSERT_STATUS(PMIX_SUCCESS, session->iof().pull(&all, 1, nullptr, 0, kOut, &Got::on, &Number::on, &bad));
     settle();
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, bad.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, bad.status);
     // An error at once: no callback.
     Number none;
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().pull(nullptr, 0, nullptr, 0, kOut, &Got::on, &Number::on, &none));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().pull(nullptr, 0, nullptr, 0, kOut, &Got::on, &Number::on, &none));
     settle();
     EXPECT_EQ(1, none.status);
 }
@@ -68,7 +68,7 @@ TEST_F(IofTest, TheNumberComesByCallbackWhereOneIsGiven) {
 // rows: O1 O8
 TEST_F(IofTest, WhatIsPulledTooLateIsGivenBack) {
     status = PMIX_ERR_TIMEOUT;
-    ASSERT_EQ(PMIX_ERR_TIMEOUT, pull());
+    ASSERT_STATUS(PMIX_ERR_TIMEOUT, pull());
     status = PMIX_SUCCESS;
     for (int i = 0; i < 2; ++i) output(1, "late");
     int ended = 0;
@@ -85,7 +85,7 @@ TEST_F(IofTest, WhatIsPulledTooLateIsGivenBack) {
 TEST_F(IofTest, LateOutput_OfManyPullsThatTimedOut_IsGivenBackForEach) {
     constexpr uint64_t kPulls = 300;
     status = PMIX_ERR_TIMEOUT;
-    for (uint64_t i = 0; i < kPulls; ++i) ASSERT_EQ(PMIX_ERR_TIMEOUT, pull());
+    for (uint64_t i = 0; i < kPulls; ++i) ASSERT_STATUS(PMIX_ERR_TIMEOUT, pull());
     for (uint64_t i = 0; i < kPulls; ++i) output(1, "late", kOut, i);
     std::set<uint64_t> ended;
     for (const Frame& f : channel->sent()) {
@@ -130,8 +130,8 @@ TEST_F(IofTest, BufferedOutputComesBySizeAndAtTheEnd) {
     EXPECT_EQ("1:q", Got::all().back());
     output(1, "later");
     EXPECT_EQ(5u, Got::all().size());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().deregister(12, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(12, nullptr, nullptr));
 }
 
 // rows: O5
@@ -199,16 +199,16 @@ TEST_F(IofTest, WhatIsPushed) {
     auto request = FakeChannel::decoded<common::IofPushRequest>(channel->sent().back());
     EXPECT_EQ(5u, request.data.size());
     EXPECT_EQ((common::ProcList{{"far", 2}}), request.procs);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().push(&target, 1, nullptr, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, session->iof().push(nullptr, 0, &bytes, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().push(&target, 1, nullptr, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().push(nullptr, 0, &bytes, nullptr, 0, nullptr, nullptr));
     pmix_byte_object_t none{nullptr, 0};
     EXPECT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, &none, nullptr, 0, nullptr, nullptr)) << "the end";
     InfoList end = flags({PMIX_IOF_COMPLETE});
     EXPECT_STATUS(PMIX_SUCCESS, session->iof().push(&target, 1, nullptr, end.c_array(), 1, nullptr, nullptr));
     status = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, session->iof().push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, session->iof().push(&target, 1, &bytes, nullptr, 0, nullptr, nullptr));
     InfoList own = flags({PMIX_IOF_PUSH_STDIN});
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, session->iof().push(&target, 1, nullptr, own.c_array(), 1, nullptr, nullptr));
 }
 
 // rows: O7
@@ -239,7 +239,7 @@ TEST_F(IofTest, OwnStdinIsCollectedUntilItsEnd) {
     EXPECT_TRUE(end);
     EXPECT_EQ("input", all);
     EXPECT_TRUE(hears(1));
-    EXPECT_EQ(PMIX_ERR_IOF_COMPLETE, Heard::all().front());
+    EXPECT_STATUS(PMIX_ERR_IOF_COMPLETE, Heard::all().front());
     ::dup2(before, 0);
     ::close(before);
     ::close(ends[0]);
@@ -317,7 +317,7 @@ TEST_F(IofTest, InputThatTheHostRefusesEndsForwardingWithAnEvent) {
     status = PMIX_ERR_NOT_FOUND;
     ASSERT_EQ(5, ::write(ends[1], "input", 5));
     EXPECT_TRUE(hears(1));
-    EXPECT_EQ(PMIX_ERR_IOF_FAILURE, Heard::all().front());
+    EXPECT_STATUS(PMIX_ERR_IOF_FAILURE, Heard::all().front());
     ::dup2(before, 0);
     ::close(before);
     ::close(ends[0]);

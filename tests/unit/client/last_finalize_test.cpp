@@ -31,7 +31,7 @@ TEST_F(LastFinalize, BesideGetsAndPutsOfOtherThreads_DestroysNothingUnderThem) {
     if (::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) < 0) GTEST_SKIP() << "a kernel without membarrier";
     for (int round = 0; round < 40; ++round) {
         pmix_proc_t self;
-        ASSERT_EQ(PMIX_ERR_UNREACH, PMIx_Init(&self, nullptr, 0));
+        ASSERT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(&self, nullptr, 0));
         pmix_value_t value = number(7);
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_Commit());

@@ -315,11 +315,11 @@ TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
     ASSERT_STATUS(PMIX_SUCCESS, look_up(sources(), r, before));
     mine.remove(ns, 1, dstore::Key("k"), PMIX_GLOBAL);
     Hit after;
-    EXPECT_EQ(look_up(sources(), r, after), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up(sources(), r, after));
     for (pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) {
         r.scope = scope;
         Hit in_scope;
-        EXPECT_EQ(look_up_in_scope(sources(), r, in_scope), PMIX_ERR_NOT_FOUND) << unsigned(scope);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up_in_scope(sources(), r, in_scope)) << unsigned(scope);
     }
     r.scope = PMIX_SCOPE_UNDEF;
     r.key = {};
@@ -335,14 +335,14 @@ TEST_F(LookupTest, DeletedKey_OfTheProcessItself_IsFoundInNoStore) {
     EXPECT_EQ(internal.scope(), PMIX_INTERNAL);
     mine.remove(ns, 1, dstore::Key("k"), PMIX_INTERNAL);
     Hit again;
-    EXPECT_EQ(look_up(sources(), r, again), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up(sources(), r, again));
     // A value for all that was deleted for local peers is no local data; it is left for remote ones.
     mine.put(ns, 1, dstore::Key("k"), PMIX_GLOBAL, test::u32(4));
     mine.remove(ns, 1, dstore::Key("k"), PMIX_LOCAL);
     EXPECT_EQ(number(r), 4) << "the process itself finds what is left";
     r.scope = PMIX_LOCAL;
     Hit local, remote;
-    EXPECT_EQ(look_up_in_scope(sources(), r, local), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up_in_scope(sources(), r, local));
     r.scope = PMIX_REMOTE;
     EXPECT_STATUS(PMIX_SUCCESS, look_up_in_scope(sources(), r, remote));
 }
@@ -367,7 +367,7 @@ TEST_F(LookupTest, AllKeysOfARankOnceEach) {
     EXPECT_EQ(seen["app.key"], 1);
     EXPECT_EQ(seen["own"], 1);
     r.rank = 99;
-    EXPECT_EQ(look_up_all(sources(), r).status(), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up_all(sources(), r).status());
 }
 
 // rows: K17
@@ -377,7 +377,7 @@ TEST_F(LookupTest, ForeignNamespaceWithoutASegment) {
     r.own_nspace = false;
     Sources from{self, nullptr, &writer->reader(), mine, own_nspace};
     Hit hit;
-    EXPECT_EQ(look_up(from, r, hit), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, look_up(from, r, hit));
 }
 
 }  // namespace

@@ -165,12 +165,12 @@ TEST_F(MemoryFenceTest, AfterACommitAndARequestThatFailed_TheServerEndsTheRound)
     give(1);
     commit_something();
     const pmix_proc_t twice[] = {common::ProcId("job", PMIX_RANK_WILDCARD).to_c(), common::ProcId("job", 0).to_c()};
-    EXPECT_EQ(fence(*session, twice, 2, nullptr, 0), PMIX_ERR_TIMEOUT) << "another set";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, fence(*session, twice, 2, nullptr, 0)) << "another set";
     common::InfoList limit;
     limit.append_number<int>(PMIX_TIMEOUT, 5, PMIX_INT);
-    EXPECT_EQ(fence(*session, nullptr, 0, limit.c_array(), limit.size()), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, fence(*session, nullptr, 0, limit.c_array(), limit.size()));
     EXPECT_TRUE(told().empty());
-    EXPECT_EQ(whole(), PMIX_ERR_TIMEOUT) << "nobody ended the round";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, whole()) << "nobody ended the round";
     EXPECT_EQ(told().size(), 1u);
 }
 
@@ -195,7 +195,7 @@ TEST_F(MemoryFenceTest, ServerHasMoreToSay_IsAskedForTheRound) {
         }
     };
     const uint32_t round = memory->state().round;
-    EXPECT_EQ(whole(), PMIX_ERR_PARTIAL_SUCCESS) << "the answer counts";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, whole()) << "the answer counts";
     ASSERT_EQ(requests().size(), 1u);
     EXPECT_EQ(requests()[0].memory, FenceUse::joined);
     EXPECT_EQ(requests()[0].memory_round, round);
@@ -315,9 +315,9 @@ TEST_F(MemoryFenceTest, ServerLostMeanwhile_IsALostConnection) {
         until_joind(1);
         channel->lose();
     });
-    EXPECT_EQ(whole(), PMIX_ERR_LOST_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, whole());
     server.join();
-    EXPECT_EQ(whole(), PMIX_ERR_UNREACH) << "not in memory without a server";
+    EXPECT_STATUS(PMIX_ERR_UNREACH, whole()) << "not in memory without a server";
     EXPECT_EQ(memory->state().mode, Mode::by_request) << "another one must not end a round that this one has left";
 }
 
@@ -334,7 +334,7 @@ TEST_F(MemoryFenceTest, ServerGoneWithoutAWord_IsSeen) {
     pmix_status_t rc = PMIX_SUCCESS;
     const test::LongWait most;
     while (rc == PMIX_SUCCESS && !most.over()) rc = whole();
-    EXPECT_EQ(rc, PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, rc);
     EXPECT_EQ(looks, 1);
 }
 
@@ -352,7 +352,7 @@ TEST_F(MemoryFenceTest, ServerGoneWithoutAWord_NoCommitIsLeft) {
         taken();
         rc = commit(*session);
     }
-    EXPECT_EQ(rc, PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, rc);
     EXPECT_EQ(taken(), 0u);
 }
 
@@ -459,7 +459,7 @@ TEST_F(MemoryFenceTest, OnTheLoop_IsNotWaitedFor) {
     Once told;
     loop->post([&] { told.fire(whole()); });
     ASSERT_TRUE(told.wait());
-    EXPECT_EQ(told.status, PMIX_ERR_WOULD_BLOCK);
+    EXPECT_STATUS(PMIX_ERR_WOULD_BLOCK, told.status);
     EXPECT_EQ(memory->state().joined, 0u);
 }
 

@@ -101,7 +101,7 @@ TEST_F(OpenPmixChannelTest, Send_ServerDoesNotRead_IsRefusedAtTheBoundAndSentLat
     fill();
     EXPECT_GT(taken * kValue, kMost);
     EXPECT_LT(taken * kValue, 2 * kMost + 8 * kValue);  // what the socket holds comes on top
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, commit());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit());
     EXPECT_TRUE(channel->connected());
     EXPECT_TRUE(handler.closed.empty());
 
@@ -146,12 +146,12 @@ TEST_F(OpenPmixChannelTest, Send_FromManyThreads_EachFrameOnceAndInItsThreadsOrd
 TEST_F(OpenPmixChannelTest, Wait_ServerDoesNotRead_EndsWithTheDeadline) {
     EXPECT_STATUS(PMIX_SUCCESS, channel->wait_for_room(Deadline::never()));
     fill();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, channel->wait_for_room(Deadline::in_ms(20)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, channel->wait_for_room(Deadline::in_ms(20)));
     // A request waits too, and nothing of it is sent afterwards.
     transport::Waiter waiter;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT,
-              channel->send_and_wait(FrameHeader::request(static_cast<uint16_t>(common::Command::finalize), 1), {},
-                                     waiter, Deadline::in_ms(20)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT,
+                  channel->send_and_wait(FrameHeader::request(static_cast<uint16_t>(common::Command::finalize), 1), {},
+                                         waiter, Deadline::in_ms(20)));
     EXPECT_EQ(taken, read(taken).size());
     run();
     uint8_t byte;
@@ -180,7 +180,7 @@ TEST_F(OpenPmixChannelTest, Wait_ConnectionEnds_Returns) {
     });
     EXPECT_STATUS(PMIX_SUCCESS, channel->wait_for_room(LongWait().deadline()));
     killer.join();
-    EXPECT_EQ(PMIX_ERR_UNREACH, commit());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, commit());
     EXPECT_EQ(1u, handler.closed.size());
 }
 
@@ -206,7 +206,7 @@ TEST_F(OpenPmixChannelTest, Wait_OnTheLoop_ReturnsAtOnce) {
     loop->post([&] { status = channel->wait_for_room(Deadline::never()); });
     turn_until([&] { return status != PMIX_ERROR; });
     EXPECT_STATUS(PMIX_SUCCESS, status);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, commit());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(OpenPmixJobBlob, Read_RanksBytesThatAreNone_IsAFailure) {
     const theirs::Traits traits = *theirs::traits_of("4.2.2", "v41", theirs::kNotDescribed);
     theirs::KeyValues values;
     values.pairs.push_back({PMIX_PROC_BLOB, Value::u32(1)});
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, client::JobBlob::read(values, traits).status());
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, client::JobBlob::read(values, traits).status());
     values.pairs[0].value = OpenPmixServer::bytes({1, 2, 3});
     EXPECT_NE(PMIX_SUCCESS, client::JobBlob::read(values, traits).status());
 }
@@ -184,7 +184,7 @@ TEST_P(OpenPmixClient, Commit_Refused_IsToldByTheNextCall) {
     Value value = Value::u32(7);
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", value.c_ptr()));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
 TEST_P(OpenPmixClient, Get_OfAPeer_IsAskedForOnce) {
@@ -197,17 +197,17 @@ TEST_P(OpenPmixClient, Get_OfAPeer_IsAskedForOnce) {
     EXPECT_EQ(12u, number(proc(1), "their.other")) << "what comes with an answer is kept";
     EXPECT_EQ(asked + 1, server_->requests);
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "their.third", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), "their.third", &value));
 }
 
 TEST_P(OpenPmixClient, Get_WhatTheServerDoesNotHave_IsNotFound) {
     server_->on(theirs::Command::get, [this](uint32_t tag, common::Bytes) { server_->send_status(tag, PMIX_SUCCESS); });
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value)) << "success, and nothing with it";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), "pmix.nosuch", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value)) << "success, and nothing with it";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), "pmix.nosuch", &value));
     const int asked = server_->requests;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), "pmix.nosuch", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), "pmix.nosuch", &value));
     EXPECT_EQ(asked, server_->requests) << "a reserved key is asked for once";
 }
 
@@ -215,11 +215,11 @@ TEST_P(OpenPmixClient, Get_TimeLimitOfTheServersOwn_IsNotFound) {
     server_->answer_status(theirs::Command::get, PMIX_ERR_TIMEOUT);
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value));
     pmix_info_t limit;
     int seconds = 60;
     PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, get(proc(1), "key", &value, &limit, 1));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, get(proc(1), "key", &value, &limit, 1));
 }
 
 TEST_P(OpenPmixClient, Get_ReservedKeyThatWasNotSaid_IsAskedFor) {
@@ -232,7 +232,7 @@ TEST_P(OpenPmixClient, Get_ReservedKeyThatWasNotSaid_IsAskedFor) {
     pmix_info_t optional;
     PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, nullptr, PMIX_BOOL);
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value, &optional, 1));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value, &optional, 1));
     EXPECT_EQ(asked, server_->requests) << "nobody else is asked";
 }
 
@@ -251,7 +251,7 @@ TEST_P(OpenPmixClient, Get_ReservedKey_IsAskedForAtOnceAsByTheReleasesOwnClient)
             server_->send_status(tag, PMIX_ERR_NOT_FOUND);
         });
         Value value;
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), key, &value));
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), key, &value));
     }
     EXPECT_EQ(server_->traits.version < (theirs::Version{7, 0, 0}), reserved.get_future().get());
     EXPECT_FALSE(other.get_future().get()) << "a key that a process may still put";
@@ -279,21 +279,21 @@ TEST_P(OpenPmixClient, Get_AnswerOfAnotherJob_IsNotBelieved) {
     answer_get("lie", 1, {{"key", 1}});
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, get(proc(1), "key", &value));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, get(proc(1), "key", &value));
 }
 
 TEST_P(OpenPmixClient, Request_OfWhatTheServerLacks_IsNotSupported) {
     init();
     pmix_value_t value = Value::u32(1).take();
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "key", &value));
-    EXPECT_EQ(server_->traits.deletes_keys ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
-              PMIx_Put(PMIX_DEL_GLOBAL, "key", nullptr))
+    EXPECT_STATUS(server_->traits.deletes_keys ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_Put(PMIX_DEL_GLOBAL, "key", nullptr))
         << "releases before 7.0 know no deletions";
-    EXPECT_EQ(server_->traits.leaves_by_event ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOT_SUPPORTED,
-              PMIx_Group_leave("group", nullptr, 0));
+    EXPECT_STATUS(server_->traits.leaves_by_event ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_Group_leave("group", nullptr, 0));
     pmix_info_t* results = nullptr;
     size_t nresults = 0;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &nresults));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &nresults));
 }
 
 // ---- events and services ----
@@ -443,10 +443,10 @@ TEST_P(OpenPmixClient, Group_AnswerOfEachRelease_HasTheMembers) {
 TEST_P(OpenPmixClient, Server_Dies_EveryCallEnds) {
     server_->on(theirs::Command::fence, [this](uint32_t, common::Bytes) { server_->cut(); });
     init();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Fence(nullptr, 0, nullptr, 0));
     Value value;
-    EXPECT_EQ(PMIX_ERR_UNREACH, get(proc(1), "key", &value));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, get(proc(1), "key", &value));
     EXPECT_EQ(3u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE)) << "what is known stays known";
 }
 
@@ -475,7 +475,7 @@ TEST_P(OpenPmixClient, Answer_TooLarge_EndsTheConnection) {
         server_->write({std::begin(head), std::end(head)});
     });
     init();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, PMIx_Fence(nullptr, 0, nullptr, 0));
 }
 
 class OpenPmixInit : public OpenPmixClient {
@@ -504,32 +504,32 @@ TEST_P(OpenPmixInit, Refused_ByTheEndOfTheConnection_IsNoJobOfOne) {
         while (server_->connections == 0) std::this_thread::yield();
         server_->stop();
     });
-    EXPECT_EQ(PMIX_ERR_COMM_FAILURE, PMIx_Init(&self_, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_COMM_FAILURE, PMIx_Init(&self_, nullptr, 0));
     closer.join();
-    EXPECT_EQ(PMIX_ERR_COMM_FAILURE, PMIx_Init(&self_, nullptr, 0)) << "nobody listens";
+    EXPECT_STATUS(PMIX_ERR_COMM_FAILURE, PMIx_Init(&self_, nullptr, 0)) << "nobody listens";
 }
 
 TEST_P(OpenPmixInit, Refused_ByAStatus_IsThatStatus) {
     server_->hello_answer = theirs::encode_reply({.status = PMIX_ERR_INVALID_CRED, .self = {}, .server = {}}, {});
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, try_init());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, try_init());
 }
 
 TEST_P(OpenPmixInit, Exchange_OfASecurityModule_IsNotSupported) {
     server_->hello_answer =
         theirs::encode_reply({.status = PMIX_ERR_READY_FOR_HANDSHAKE, .self = {}, .server = {}}, {});
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, try_init());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, try_init());
 }
 
 TEST_P(OpenPmixInit, Silence_EndsWithTheLimit) {
     server_->answers_hello = false;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, try_init(1));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, try_init(1));
 }
 
 TEST_P(OpenPmixInit, JobOfAnother_IsNotTaken) {
     theirs::JobData data;
     data.nspace = theirs::Text("other");
     answer_job(server_->encoded(data));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, try_init());
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, try_init());
 }
 
 TEST_P(OpenPmixInit, JobThatIsNone_IsAStatus) {
@@ -579,7 +579,7 @@ TEST_P(OpenPmixInit, JobInSharedMemoryOfTheirs_IsAskedForAsData) {
 // Nobody there can be trusted, and nothing is sent.
 TEST_P(OpenPmixInit, AddressOfAnotherNode_IsRefusedAtOnce) {
     server_->uri = "server.0;tcp4://192.0.2.1:4711";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, try_init());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, try_init());
 }
 
 }  // namespace

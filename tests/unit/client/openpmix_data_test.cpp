@@ -74,7 +74,7 @@ TEST(OpenPmixShadow, Grant_OfWhatTheOutletDidNotTake_IsTriedAgain) {
         ++taken;
         return status;
     });
-    EXPECT_EQ(PMIX_ERR_NOMEM, shadow.grant("job").status());
+    EXPECT_STATUS(PMIX_ERR_NOMEM, shadow.grant("job").status());
     status = PMIX_SUCCESS;
     auto grant = shadow.grant("job");
     ASSERT_TRUE(grant.ok());
@@ -146,7 +146,7 @@ TEST_P(OpenPmixData, Get_AnsweredTooLate_LeavesTheSegment) {
     int seconds = 1;
     PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
     Value value;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, get(proc(1, "other"), "key", &value, &limit, 1));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, get(proc(1, "other"), "key", &value, &limit, 1));
     answer(held);
     EXPECT_EQ(5u, number(proc(1, "other"), "key"));
 }
@@ -197,9 +197,9 @@ TEST_P(OpenPmixData, Get_KeyThatWasAbsent_IsAskedForAfterAFence) {
     });
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value));
     const int asked = server_->requests;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_CLUSTER_ID, &value));
     EXPECT_EQ(asked, server_->requests);
     there = true;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
@@ -216,7 +216,7 @@ TEST_P(OpenPmixData, Get_KeyOfAnotherJobThatWasAbsent_IsAskedForAgain) {
     });
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD, "other"), PMIX_JOB_SIZE, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD, "other"), PMIX_JOB_SIZE, &value));
     there = true;
     EXPECT_EQ(3u, number(proc(PMIX_RANK_WILDCARD, "other"), PMIX_JOB_SIZE));
 }
@@ -231,7 +231,7 @@ TEST_P(OpenPmixData, Get_SetsOfProcesses_AreAskedForEachTime) {
     });
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_PSET_NAMES, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD), PMIX_PSET_NAMES, &value));
     sets = "one";
     EXPECT_EQ("one", text(proc(PMIX_RANK_WILDCARD), PMIX_PSET_NAMES));
     sets = "one,two";
@@ -397,7 +397,7 @@ TEST_P(OpenPmixCommit, Deletions_HaveTheirSections) {
               std::set<std::string>(sections[1].second.begin(), sections[1].second.end()));
     EXPECT_EQ(PMIX_LOCAL, sections[2].first);
     EXPECT_EQ(std::vector<std::string>{"again"}, sections[2].second);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(self_, "all", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(self_, "all", &value));
 }
 
 // What is put behind a deletion is behind it in the message too, whatever was put before.
@@ -464,7 +464,7 @@ TEST_P(OpenPmixCommit, Deletion_OfAnother_IsNotFoundHere) {
     EXPECT_EQ(1, asked);
     said = 0;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), "key", &value));
     EXPECT_EQ(2, asked);
     EXPECT_STATUS(PMIX_SUCCESS, get(proc(1), "kept", &value)) << "kept, though the answer lacks it";
     EXPECT_EQ(3, asked) << "it may have been put again before the fence";
@@ -497,7 +497,7 @@ TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     info.value.type = PMIX_DATA_ARRAY;
     info.value.data.darray = &outer;
     if (!has_all) {
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(&info, 1));
     }
     const pmix_status_t expected = has_all ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
     ASSERT_EQ(expected, PMIx_Put(PMIX_REMOTE, "key", &info.value));
@@ -505,9 +505,9 @@ TEST_P(OpenPmixData, ValueWithATypeThatTheServerLacks_IsNotSupported) {
     // No release keeps an info by itself, nor a proc that is none.
     pmix_value_t odd{};
     odd.type = PMIX_INFO;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "info", &odd));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "info", &odd));
     odd.type = PMIX_PROC;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "proc", &odd));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_REMOTE, "proc", &odd));
     const Value good = Value::u32(7);
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_REMOTE, "good", const_cast<pmix_value_t*>(&good.get())));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
@@ -575,7 +575,7 @@ TEST_P(OpenPmixData, Disconnect_GivesSegmentsBack) {
         EXPECT_EQ(7u, number(proc(PMIX_RANK_WILDCARD, "other"), PMIX_JOB_SIZE));
         EXPECT_EQ(0, gets) << "it was said at the connect";
         Value value;
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD, "unasked"), PMIX_JOB_SIZE, &value));
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(PMIX_RANK_WILDCARD, "unasked"), PMIX_JOB_SIZE, &value));
         EXPECT_NE(0, gets);
         EXPECT_GT(segments(), before);
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Disconnect(procs, 2, nullptr, 0));
@@ -590,7 +590,7 @@ TEST_P(OpenPmixData, ConnectionEnds_GivesSegmentsBack) {
     server_->stop();
     const pmix_status_t first = PMIx_Fence(nullptr, 0, nullptr, 0);
     EXPECT_TRUE(first == PMIX_ERR_LOST_CONNECTION || first == PMIX_ERR_UNREACH) << first;
-    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Fence(nullptr, 0, nullptr, 0));
     EXPECT_TRUE(falls_to(before - 1)) << segments() << " of " << before;
     EXPECT_EQ(3u, number(proc(PMIX_RANK_WILDCARD), PMIX_JOB_SIZE));
 }

@@ -9,6 +9,7 @@
 
 #include "client/openpmix/environment.h"
 #include "openpmix/hello.h"
+#include "support/status.h"
 
 namespace pmix::test::openpmix_environment_test {
 namespace {
@@ -66,7 +67,7 @@ TEST_F(Environment, Read_SomeEncodingsOnly_TakesTheBestOfThese) {
     g_variables["PMIX_MCA_bfrops"] = "^v41,v51";
     EXPECT_EQ("v4", read()->encoding);
     g_variables["PMIX_MCA_bfrops"] = "v20";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read().status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, read().status());
     g_variables["PMIX_MCA_bfrops"] = "";
     EXPECT_EQ("v41", read()->encoding);
 }
@@ -89,16 +90,17 @@ TEST_F(Environment, Read_WhatCannotBeSpokenTo_IsAStatus) {
          {"nonsense", ";", "server;tcp4://127.0.0.1:1", ".0;tcp4://127.0.0.1:1", "server.x;tcp4://127.0.0.1:1",
           "server.0;tcp4://127.0.0.1", "server.0;tcp4://127.0.0.1:0", "server.0;tcp4://127.0.0.1:70000",
           "server.0;tcp4://localhost:1", "server.0;tcp4://127.0.0.1:1x"})
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of("PMIX_SERVER_URI41", uri)) << uri;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of("PMIX_SERVER_URI41", "server.0;tcp6://[::1]:1"));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of("PMIX_SERVER_URI41", "server.0;wireup:@wireup/0/1/0123456789abcdef"));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of("PMIX_SECURITY_MODE", "munge"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of("PMIX_RANK", "many"));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of("PMIX_SERVER_URI41", uri)) << uri;
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status_of("PMIX_SERVER_URI41", "server.0;tcp6://[::1]:1"));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  status_of("PMIX_SERVER_URI41", "server.0;wireup:@wireup/0/1/0123456789abcdef"));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status_of("PMIX_SECURITY_MODE", "munge"));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of("PMIX_RANK", "many"));
     g_variables.erase("PMIX_RANK");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read().status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read().status());
     g_variables.erase("PMIX_SERVER_URI41");
     g_variables["PMIX_SERVER_URI3"] = "server.0;tcp4://127.0.0.1:1";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read().status()) << "releases before 4.0";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read().status()) << "releases before 4.0";
 }
 
 TEST_F(Environment, Security_NoneIsTakenWhereNothingElseIsListed) {

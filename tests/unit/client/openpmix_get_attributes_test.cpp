@@ -54,8 +54,8 @@ TEST_P(OpenPmixGetAttributes, Optional_NothingIsAsked) {
     find_nothing();
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(1), "key", flag(PMIX_OPTIONAL), &value));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(1), PMIX_PROC_PID, flag(PMIX_OPTIONAL), &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_with(proc(1), "key", flag(PMIX_OPTIONAL), &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_with(proc(1), PMIX_PROC_PID, flag(PMIX_OPTIONAL), &value));
     EXPECT_STATUS(PMIX_SUCCESS, get_with(proc(1), PMIX_LOCAL_RANK, flag(PMIX_OPTIONAL), &value))
         << "what is here is found";
     EXPECT_EQ(0, asked_);
@@ -65,14 +65,14 @@ TEST_P(OpenPmixGetAttributes, Immediate_TheServerIsToldSo) {
     find_nothing();
     init();
     Value value;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(1), "key", flag(PMIX_IMMEDIATE), &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_with(proc(1), "key", flag(PMIX_IMMEDIATE), &value));
     EXPECT_EQ(1, asked_);
     EXPECT_TRUE(asked_with(PMIX_IMMEDIATE));
     EXPECT_EQ("job", request_.nspace.text);
     EXPECT_EQ(1u, request_.rank.value);
     ASSERT_TRUE(request_.key);
     EXPECT_EQ("key", request_.key->text);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get_with(proc(2), "key", InfoList(), &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_with(proc(2), "key", InfoList(), &value));
     EXPECT_FALSE(asked_with(PMIX_IMMEDIATE));
 }
 
@@ -85,7 +85,7 @@ TEST_P(OpenPmixGetAttributes, Timeout_IsTheServersAndTheCallersOwn) {
     InfoList limit;
     EXPECT_STATUS(PMIX_SUCCESS, limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT));
     Value value;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, get_with(proc(1), "key", limit, &value));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, get_with(proc(1), "key", limit, &value));
     EXPECT_EQ(1, asked_);
     EXPECT_TRUE(asked_with(PMIX_TIMEOUT));
 }
@@ -141,10 +141,10 @@ TEST_P(OpenPmixGetAttributes, BadInput_IsNotSent) {
     Value value;
     InfoList wrong;
     EXPECT_STATUS(PMIX_SUCCESS, wrong.append_string(PMIX_TIMEOUT, "a second"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, get_with(proc(1), "key", wrong, &value));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, get_with(proc(1), std::string(PMIX_MAX_KEYLEN + 1, 'k').c_str(), {}, &value));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, get_with(proc(1), "key", wrong, &value));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, get_with(proc(1), std::string(PMIX_MAX_KEYLEN + 1, 'k').c_str(), {}, &value));
     const pmix_proc_t peer = proc(1);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Get(&peer, "key", nullptr, 0, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Get(&peer, "key", nullptr, 0, nullptr));
     EXPECT_EQ(0, asked_);
 }
 

@@ -44,7 +44,7 @@ TEST_P(OpenPmixGroupCalls, Group_ConstructionGivenUp_CanBeEnded) {
     PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
     pmix_info_t* results = nullptr;
     size_t nresults = 0;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Group_construct("group", members, 2, &limit, 1, &results, &nresults));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, PMIx_Group_construct("group", members, 2, &limit, 1, &results, &nresults));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
     EXPECT_EQ(1, destructs);
 }
@@ -60,16 +60,16 @@ TEST_P(OpenPmixGroupCalls, Construct_WithoutTheCaller_IsRefused) {
     const pmix_proc_t others[] = {proc(1), proc(0, "other"), proc(PMIX_RANK_WILDCARD, "other")};
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Group_construct("group", others, 3, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Group_construct("group", others, 3, nullptr, 0, &results, &n));
     EXPECT_EQ(0, asked);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", nullptr, 0, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", nullptr, 0, nullptr, 0, &results, &n));
     EXPECT_EQ(1, asked);
 }
 
 TEST_P(OpenPmixGroupCalls, Get_NamesOfGroups_AreNotFound) {
     init();
     pmix_value_t* value = nullptr;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&self_, PMIX_GROUP_NAMES, nullptr, 0, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Get(&self_, PMIX_GROUP_NAMES, nullptr, 0, &value));
 }
 
 // ---- members, and those that leave ----
@@ -97,7 +97,7 @@ class OpenPmixGroups : public OpenPmixProcess {
         server_->on(theirs::Command::notify, [this](uint32_t tag, common::Bytes payload) {
             const auto told = server_->decoded<theirs::NotifyRequest>(payload);
             const common::InfoView infos(told.infos.infos.data(), told.infos.infos.size());
-            EXPECT_EQ(PMIX_GROUP_LEFT, told.code.value);
+            EXPECT_STATUS(PMIX_GROUP_LEFT, told.code.value);
             EXPECT_EQ(PMIX_RANGE_CUSTOM, told.range.value);
             common::ProcList targets;
             if (const pmix_info_t* range = infos.find(PMIX_EVENT_CUSTOM_RANGE))
@@ -156,13 +156,13 @@ INSTANTIATE_TEST_SUITE_P(Releases, OpenPmixGroups, ::testing::Values(std::make_p
 // The other members are told by an event, and that is all.
 TEST_P(OpenPmixGroups, Leave_IsToldToTheMembers) {
     init();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave()) << "no such group";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, leave()) << "no such group";
     construct();
     answer_ = PMIX_ERR_OUT_OF_RESOURCE;
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, leave());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, leave());
     answer_ = PMIX_SUCCESS;
     EXPECT_STATUS(PMIX_SUCCESS, leave()) << "it was a member still";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, leave());
     EXPECT_EQ(2, left_);
 }
 
@@ -172,7 +172,7 @@ TEST_P(OpenPmixGroups, Leave_OfTheLastMember_IsToldToNobody) {
     construct();
     EXPECT_STATUS(PMIX_SUCCESS, leave());
     EXPECT_EQ(0, left_);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, leave());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, leave());
 }
 
 // A member that has left takes no part in the end; its own library keeps no such group.

@@ -266,11 +266,11 @@ TEST_P(OpenPmixInvitations, Invite_HandlersOfWhatWasBefore_AreCalledBefore) {
 TEST_P(OpenPmixInvitations, Invite_Refused_IsThatStatus) {
     status_ = PMIX_ERR_NOT_A_MEMBER;
     init();
-    EXPECT_EQ(PMIX_ERR_NOT_A_MEMBER, invite());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Group_destruct("group", nullptr, 0)) << "no such group";
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, invite());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Group_destruct("group", nullptr, 0)) << "no such group";
     status_ = PMIX_SUCCESS;
     after_ = [this] { tell(PMIX_GROUP_CONSTRUCT_ABORT, 0, {}); };
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, invite());
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, invite());
     EXPECT_TRUE(results_.empty());
 }
 
@@ -279,10 +279,10 @@ TEST_P(OpenPmixInvitations, Invite_EventsRefused_IsNotAsked) {
     register_status_ = PMIX_ERR_NOT_SUPPORTED;
     status_ = PMIX_ERR_NOT_A_MEMBER;
     init();
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, invite());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, invite());
     EXPECT_TRUE(invited_.empty());
     register_status_ = PMIX_SUCCESS;
-    EXPECT_EQ(PMIX_ERR_NOT_A_MEMBER, invite()) << "asked for again";
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, invite()) << "asked for again";
 }
 
 TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
@@ -296,7 +296,7 @@ TEST_P(OpenPmixInvitations, Join_EndsWithTheGroupOfItsLeader) {
         tell_end_of(2);
     });
     EXPECT_STATUS(PMIX_SUCCESS, fence());
-    EXPECT_EQ(PMIX_GROUP_INVITE_ACCEPTED, answer_);
+    EXPECT_STATUS(PMIX_GROUP_INVITE_ACCEPTED, answer_);
     EXPECT_EQ(common::ProcId("job", 1), leader_);
     at_the_fence({});
     EXPECT_STATUS(PMIX_SUCCESS, fence());  // the callback would be called before its answer
@@ -372,7 +372,7 @@ TEST_P(OpenPmixInvitations, Join_LeaderEnds_IsTold) {
     after_ = [this] { tell_end_of(1); };
     Ended ended;
     EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
-    EXPECT_EQ(PMIX_GROUP_LEADER_FAILED, ended.wait());
+    EXPECT_STATUS(PMIX_GROUP_LEADER_FAILED, ended.wait());
     EXPECT_TRUE(heard(PMIX_GROUP_LEADER_FAILED));
     // Its handlers have all been called when one of a later event is.
     constexpr pmix_status_t kLater = PMIX_EXTERNAL_ERR_BASE - 1;
@@ -388,7 +388,7 @@ TEST_P(OpenPmixInvitations, Join_Limit_Ends) {
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     Ended ended;
     EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended, infos));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, ended.wait());
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ended.wait());
     // The group forms with this process all the same, which takes part in its end.
     at_the_fence([this] { tell_formed(1); });
     EXPECT_STATUS(PMIX_SUCCESS, fence());
@@ -404,9 +404,9 @@ TEST_P(OpenPmixInvitations, Join_Declined_IsOverAtOnce) {
     size_t n = 0;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_join("group", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &results, &n));
     EXPECT_EQ(0u, n);
-    EXPECT_EQ(PMIX_GROUP_INVITE_DECLINED, answer_);
+    EXPECT_STATUS(PMIX_GROUP_INVITE_DECLINED, answer_);
     status_ = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Group_join("group", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Group_join("group", &leader, PMIX_GROUP_DECLINE, nullptr, 0, &results, &n));
 }
 
 // What members have put for other nodes comes with the event: with the group's number it is found here as well.
@@ -435,7 +435,7 @@ TEST_P(OpenPmixInvitations, Formed_SharesWhatMembersHavePut) {
     PMIX_INFO_SET_QUALIFIER(&number);
     EXPECT_STATUS(PMIX_SUCCESS, get(proc(1), "endpoint", &value, &number, 1));
     EXPECT_EQ(1235u, value.get().data.uint32);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(proc(1), "endpoint", &value)) << "it was put for processes of other nodes";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(proc(1), "endpoint", &value)) << "it was put for processes of other nodes";
 }
 
 TEST_P(OpenPmixInvitations, Connection_Ends_EveryCallEnds) {
@@ -444,7 +444,7 @@ TEST_P(OpenPmixInvitations, Connection_Ends_EveryCallEnds) {
     EXPECT_STATUS(PMIX_SUCCESS, join_nb(1, ended));
     await_request();
     server_->cut();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, ended.wait());
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, ended.wait());
 }
 
 }  // namespace

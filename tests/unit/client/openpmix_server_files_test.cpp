@@ -63,8 +63,8 @@ TEST(OpenPmixAddress, Parse_WhatIsNone_IsRefused) {
           std::string("server.0;tcp4://127.0.0.1:1x"), std::string("ab:41;server.0;tcp4://127.0.0.1:1"),
           std::string("server.0;tcp4://127.0.0.1\0:1", 28), std::string("ser\0ver.0;tcp4://127.0.0.1:1", 28),
           long_name + ".0;tcp4://127.0.0.1:1", std::string(1 << 20, '4') + ";server.0;tcp4://127.0.0.1:1"})
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_openpmix_address(text).status()) << text.substr(0, 80);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, parse_openpmix_address("server.0;tcp6://[::1]:1").status());
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_openpmix_address(text).status()) << text.substr(0, 80);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_openpmix_address("server.0;tcp6://[::1]:1").status());
 }
 
 TEST(OpenPmixAddress, Meant_IsByTheScheme) {
@@ -101,10 +101,10 @@ TEST(OpenPmixContact, Parse_WhatIsNotInItsForm_IsNotKnownOrRefused) {
     EXPECT_EQ("", parse("\n" + std::string(100, '5') + "\n17\n")->version);
     for (const char* pid : {"", "-17", "0", "17x", "99999999999"})
         EXPECT_EQ(0, parse(std::string("\n5.0.7\n") + pid + "\n")->pid) << pid;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, parse("").status()) << "its writer has not finished";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, parse_openpmix_contact("").status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_openpmix_contact("\n\n\n").status());
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, parse_openpmix_contact("server.0;wireup:@wireup/0/1/aa\n1\n").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, parse("").status()) << "its writer has not finished";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, parse_openpmix_contact("").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_openpmix_contact("\n\n\n").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_openpmix_contact("server.0;wireup:@wireup/0/1/aa\n1\n").status());
 }
 
 TEST(OpenPmixContact, Parse_AFileWithOtherAddresses_HasThem) {
@@ -121,9 +121,9 @@ TEST(OpenPmixContact, Parse_AFileWithOtherAddresses_HasThem) {
     for (const char* bad : {"", " ", ",", "tcp4://10.0.0.1:1,", "tcp4://host:1", "tcp4://10.0.0.1", "udp://10.0.0.1:1",
                             "tcp4://10.0.0.1:0", "tcp6://:1", "tcp6://[::1]"}) {
         EXPECT_EQ("", others(std::string("\nv7.0.0rc1\nalturis:") + bad + "\n")) << bad;
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(bad).status()) << bad;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(bad).status()) << bad;
     }
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(std::string(1 << 20, ',')).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, client::parse_openpmix_others(std::string(1 << 20, ',')).status());
 }
 
 // ---- which files ----

@@ -66,12 +66,12 @@ TEST_P(OpenPmixToolFind, Find_NobodyOfThisName_IsUnreachable) {
     put_stale_file("pmix.node.tool.gone");
     InfoList infos;
     infos.append_string(PMIX_SERVER_NSPACE, "nobody");
-    EXPECT_EQ(PMIX_ERR_UNREACH, init(infos));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init(infos));
     InfoList of_rank;
     of_rank.append_string(PMIX_SERVER_NSPACE, "server");
     const pmix_rank_t rank = 7;
     of_rank.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
-    EXPECT_EQ(PMIX_ERR_UNREACH, init_tool(&me_, of_rank));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init_tool(&me_, of_rank));
 }
 
 // proves: PMIx_tool_init PMIX_CONNECT_TO_SCHEDULER
@@ -98,7 +98,7 @@ TEST_P(OpenPmixToolFind, Find_TheController_WhereThereIsNone_IsUnreachable) {
     put_file("pmix.sched.node");
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SYS_CONTROLLER, true);
-    EXPECT_EQ(PMIX_ERR_UNREACH, init(infos));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init(infos));
 }
 
 // proves: PMIx_tool_attach_to_server PMIX_CONNECT_TO_SYS_CONTROLLER
@@ -192,7 +192,7 @@ TEST_P(OpenPmixToolFind, Attach_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
     InfoList infos;
     infos.append_string(PMIX_TCP_URI, "server.0;tcp4://127.0.0.1:1");
     pmix_proc_t server{};
-    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
     infos.append_string(PMIX_SERVER_ALT_URIS, server_->uri.substr(server_->uri.find(';') + 1).c_str());
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_attach_to_server(nullptr, &server, infos.c_array(), infos.size()));
     EXPECT_STREQ("server", server.nspace);
@@ -204,7 +204,7 @@ TEST_P(OpenPmixToolFind, Find_AFileOfThisProcess_IsNotLookedAt) {
     put_file("pmix.sched.node", ::getpid());
     InfoList infos;
     infos.append_flag(PMIX_CONNECT_TO_SCHEDULER, true);
-    EXPECT_EQ(PMIX_ERR_UNREACH, init(infos));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init(infos));
     EXPECT_EQ(0, server_->connections);
 }
 

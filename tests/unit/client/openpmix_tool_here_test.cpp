@@ -159,7 +159,7 @@ TEST_F(OpenPmixToolHere, Get_OfAJob_HasItsData) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&job, PMIX_JOB_SIZE, nullptr, 0, &value));
     EXPECT_EQ(2u, value->data.uint32);
     PMIx_Value_free(value, 1);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&job, "pmix.nosuch", nullptr, 0, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Get(&job, "pmix.nosuch", nullptr, 0, &value));
 }
 
 struct HeardHere {
@@ -201,8 +201,8 @@ TEST_F(OpenPmixToolHere, Control_Log_AndWhatIsNotThere) {
     text.append_string("site.log", "words");
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Log(text.c_array(), text.size(), nullptr, 0));
     // Its host has no entries for these.
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(text.c_array(), text.size()));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(text.c_array(), text.size()));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &n));
 }
 
 TEST_F(OpenPmixToolHere, Server_Gone_IsALostConnection) {

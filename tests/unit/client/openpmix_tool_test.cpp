@@ -213,7 +213,7 @@ TEST_P(OpenPmixToolOfTwo, Disconnect_OfAnotherServerThanThePrimary_EndsWithItsAn
 
 TEST_P(OpenPmixToolOfTwo, Disconnect_OfOneServerTwiceAtOnce_IsDoneOnce) {
     second.answer([&] { return PMIx_tool_disconnect(&second.id); },
-                  [&] { EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&second.id)); });
+                  [&] { EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&second.id)); });
     EXPECT_EQ(0, finalized_);
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     second.stop();
@@ -253,25 +253,25 @@ TEST_P(OpenPmixTool, Disconnect_IsToldToTheServer) {
 TEST_P(OpenPmixTool, Init_Refused_IsTheServersStatus) {
     answer_as("tool", "server", theirs::PeerKind::tool, PMIX_ERR_NOT_SUPPORTED);
     InfoList infos = by_uri();
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init(infos));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init(infos));
 }
 
 TEST_P(OpenPmixTool, Init_RefusedForItsCredential_IsTheServersStatus) {
     answer_as("tool", "server", theirs::PeerKind::tool, PMIX_SUCCESS, PMIX_ERR_INVALID_CRED);
     InfoList infos = by_uri();
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, init(infos));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, init(infos));
 }
 
 TEST_P(OpenPmixTool, Init_AnotherServerAtTheAddress_IsNotTheOne) {
     answer_as("tool", "another", theirs::PeerKind::tool);
     InfoList infos = by_uri();
-    EXPECT_EQ(PMIX_ERR_UNREACH, init(infos));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init(infos));
 }
 
 TEST_P(OpenPmixTool, Init_NamedByNobody_Fails) {
     answer_as("", "server", theirs::PeerKind::tool);
     InfoList infos = by_uri();
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, init(infos));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, init(infos));
 }
 
 TEST_P(OpenPmixTool, Init_AServerThatSaysNothing_HasItsLimit) {
@@ -279,20 +279,20 @@ TEST_P(OpenPmixTool, Init_AServerThatSaysNothing_HasItsLimit) {
     InfoList infos = by_uri();
     const int seconds = 1;
     infos.append(PMIX_TIMEOUT, &seconds, PMIX_INT);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, init(infos));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, init(infos));
 }
 
 TEST_P(OpenPmixTool, Init_NobodyThere_IsUnreachable) {
     put_stale_file("pmix.node.tool.server");
     InfoList infos;
     infos.append_string(PMIX_TCP_URI, "server.0;tcp4://127.0.0.1:1");
-    EXPECT_EQ(PMIX_ERR_UNREACH, init_tool(&me_, infos));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init_tool(&me_, infos));
     InfoList other;
     other.append_string(PMIX_SERVER_URI, "server.0;tcp6://[::1]:1");
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init_tool(&me_, other));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init_tool(&me_, other));
     InfoList bad;
     bad.append_string(PMIX_SERVER_URI, "server.0;tcp4://here");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
 }
 
 // The addresses of one server are tried until one accepts; what comes from there is its answer.
@@ -312,9 +312,9 @@ TEST_P(OpenPmixTool, Init_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
     };
     server_->start();
     InfoList none = infos(nowhere, "");
-    EXPECT_EQ(PMIX_ERR_UNREACH, init_tool(&me_, none));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init_tool(&me_, none));
     InfoList bad = infos(nowhere, there + ",here");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init_tool(&me_, bad));
     EXPECT_EQ(0, server_->connections);
     InfoList found = infos(nowhere, nowhere + ",tcp6://[::1]:1," + there);
     ASSERT_STATUS(PMIX_SUCCESS, init_tool(&me_, found));
@@ -323,7 +323,7 @@ TEST_P(OpenPmixTool, Init_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
     const int before = server_->connections;
     answer_as("tool", "server", theirs::PeerKind::tool, PMIX_ERR_NOT_SUPPORTED);
     InfoList refused = infos(there, there);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init_tool(&me_, refused));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init_tool(&me_, refused));
     EXPECT_EQ(before + 1, server_->connections);
 }
 
@@ -331,7 +331,7 @@ TEST_P(OpenPmixTool, Init_NobodyAtTheFirstAddress_IsTriedAtTheOthers) {
 TEST_P(OpenPmixTool, Init_OfAnObserver_IsNotSupported) {
     InfoList infos = by_uri();
     infos.append_flag(WIREUP_OBSERVER, true);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init(infos));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init(infos));
     EXPECT_EQ(0, server_->connections);
 }
 
@@ -405,7 +405,7 @@ TEST_P(OpenPmixTool, Query_TheAnswersOfAll_AreSortedByQuery) {
         pmix_query_t queries[] = {{first, nullptr, 0}, {second, nullptr, 0}};
         pmix_info_t* results = nullptr;
         size_t n = 0;
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, PMIx_Query_info(queries, 2, &results, &n)) << grouped;
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, PMIx_Query_info(queries, 2, &results, &n)) << grouped;
         std::string said;
         for (size_t i = 0; i < n; ++i) said += std::string(results[i].key) + "=" + results[i].value.data.string + " ";
         EXPECT_EQ("site.one=1 site.one=3 site.two=2 ", said) << grouped;
@@ -430,9 +430,9 @@ TEST(OpenPmixToolRelease, Init_AtAServerThatMayNotSurviveARefusal_IsNotAsked) {
         InfoList infos;
         infos.append_string(PMIX_SERVER_URI, server.uri.c_str());
         pmix_proc_t me{};
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init_tool(&me, infos)) << version;
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init_tool(&me, infos)) << version;
         fs::remove(path);
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, init_tool(&me, infos)) << "nothing says which release it is";
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init_tool(&me, infos)) << "nothing says which release it is";
     }
     EXPECT_EQ(0, server.connections);
     OpenPmixServer::clear_environment();
@@ -451,7 +451,7 @@ TEST(OpenPmixToolEnvironment, Describe_AKnownRelease_HasItsEncoding) {
     }
     for (const char* version : {"3.2.5", ""}) {
         contact.version = version;
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, client::describe_openpmix_server(contact).status());
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, client::describe_openpmix_server(contact).status());
     }
 }
 

@@ -86,7 +86,7 @@ TEST_P(OpenPmixUsers, ServerOfAnotherUser_ThatAcceptsForRoot_IsNotBelieved) {
     }
     ::close(over[0]);
     server_->set_environment();
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
     ::close(over[1]);
     int status = -1;
     EXPECT_EQ(child, ::waitpid(child, &status, 0));
@@ -121,7 +121,7 @@ TEST_P(OpenPmixUsers, ServerOfAnotherUser_ReceivesNoByte) {
     server_->uri = std::string("server.0;tcp4://") + address;
     server_->start();
     server_->set_environment();
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, PMIx_Init(&self_, nullptr, 0));
     EXPECT_FALSE(PMIx_Initialized());
     int status = -1;
     EXPECT_EQ(child, ::waitpid(child, &status, 0));

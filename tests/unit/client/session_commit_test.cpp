@@ -13,7 +13,7 @@ TEST_F(SessionTest, Commit_ServerDoesNotRead_WaitsForRoomFirst) {
     value.type = PMIX_BOOL;
     ASSERT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "k", &value));
     channel->queue_status = PMIX_ERR_NOMEM;
-    EXPECT_EQ(commit(*session), PMIX_ERR_NOMEM);
+    EXPECT_STATUS(PMIX_ERR_NOMEM, commit(*session));
     EXPECT_TRUE(channel->sent().empty());
     channel->queue_status = PMIX_SUCCESS;
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
@@ -44,7 +44,7 @@ TEST_F(SessionTest, Put_OfADeletion_IsSentInItsPlaceAndOnlyToServersThatTakeIt) 
     EXPECT_EQ(request.entries[2].key, "gone");
     // A server of an older release would refuse all of the commit.
     session->set_features(common::kFeatureSegments | common::kFeatureRanges);
-    EXPECT_EQ(put(*session, PMIX_DEL_GLOBAL, "kept", nullptr), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, put(*session, PMIX_DEL_GLOBAL, "kept", nullptr));
     EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_INTERNAL, "mine", nullptr));
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(channel->sent().size(), 1u);
@@ -190,7 +190,7 @@ TEST_F(CommitTest, Commit_OfSeveralFrames_WaitsForRoomBeforeEachWithoutTheLock) 
     channel->on_wait_for_room = [&] {
         if (++waits == 5) channel->queue_status = PMIX_ERR_NOMEM;
     };
-    EXPECT_EQ(commit(*session, 1000), PMIX_ERR_NOMEM);
+    EXPECT_STATUS(PMIX_ERR_NOMEM, commit(*session, 1000));
     EXPECT_EQ(server.commits.size(), 4u);
     channel->queue_status = PMIX_SUCCESS;
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session, 1000));
@@ -208,7 +208,7 @@ TEST_F(CommitTest, Commit_AfterRefusal_ReportsItOnceAndSendsAllAgain) {
     put_text("b", "4");
     put_text("i", "internal", PMIX_INTERNAL);
     server.values.clear();
-    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit(*session));
     EXPECT_EQ(server.commits.size(), 1u) << "what fails sends nothing";
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     ASSERT_EQ(server.commits.size(), 2u);
@@ -233,7 +233,7 @@ TEST_F(CommitTest, Commit_AfterRefusalOfValuesThatWereReplacedSince_TellsTheServ
     if (second == PMIX_ERR_OUT_OF_RESOURCE) return;
     ASSERT_STATUS(PMIX_SUCCESS, second);
     settle();
-    EXPECT_EQ(commit(*session), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit(*session));
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     ASSERT_EQ(server.commits.size(), 3u);
     EXPECT_EQ(server.commits[2].resent_up_to, 1u);
@@ -245,7 +245,7 @@ TEST_F(CommitTest, Fence_OfThisAndAnotherProcess_IsUpToTheServer) {
     const common::ProcId self = session->self(), other(self.nspace, self.rank + 1);
     const pmix_proc_t both[] = {self.to_c(), other.to_c()};
     fence_status = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(fence(*session, both, 2, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, fence(*session, both, 2, nullptr, 0));
     EXPECT_STATUS(PMIX_SUCCESS, fence(*session, both, 1, nullptr, 0)) << "alone there is nobody to wait for";
 }
 
@@ -257,7 +257,7 @@ TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
         refuse_next = 1;
         ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
         fence_status = by_server ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
-        EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE);
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, fence(*session, nullptr, 0, nullptr, 0));
         fence_status = PMIX_SUCCESS;
         EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, nullptr, 0)) << "once";
         server.values.clear();
@@ -268,7 +268,7 @@ TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
     refuse_next = 1;
     ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     settle();
-    EXPECT_EQ(fence(*session, &self, 1, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE) << "of this process alone";
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, fence(*session, &self, 1, nullptr, 0)) << "of this process alone";
     EXPECT_STATUS(PMIX_SUCCESS, fence(*session, &self, 1, nullptr, 0));
     put_text("a", "4");
     refuse_next = 1;
@@ -276,7 +276,7 @@ TEST_F(CommitTest, Fence_AfterRefusal_ReportsItAndTheNextCommitTriesAgain) {
     Once once;
     ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once));
     ASSERT_TRUE(once.wait());
-    EXPECT_EQ(once.status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, once.status);
 }
 
 // rows: K8
@@ -285,9 +285,9 @@ TEST_F(CommitTest, Get_ThatAsksAfterRefusal_ReportsIt) {
     refuse_next = 1;
     ASSERT_STATUS(PMIX_SUCCESS, commit(*session));
     get_status = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(get_from_peer(), PMIX_ERR_NOT_FOUND) << "a failure of its own comes first";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_from_peer()) << "a failure of its own comes first";
     get_status = PMIX_SUCCESS;
-    EXPECT_EQ(get_from_peer(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, get_from_peer());
     EXPECT_STATUS(PMIX_SUCCESS, get_from_peer());
 }
 
@@ -318,7 +318,7 @@ TEST_F(CommitTest, Commit_WhoseSecondFrameIsNotSent_KeepsItForTheNext) {
     for (int i = 0; i < 10; ++i) put_text("k" + std::to_string(i), large);
     int sends = 0;
     channel->before_send = [&](const Frame&) { return ++sends == 2 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS; };
-    EXPECT_EQ(commit(*session, 4096), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit(*session, 4096));
     EXPECT_EQ(sends, 2) << "order is kept: nothing overtakes what was not sent";
     channel->before_send = nullptr;
     server.commits.clear();
@@ -336,8 +336,8 @@ TEST_F(CommitTest, Commit_WhoseSecondFrameIsNotSent_KeepsItForTheNext) {
 TEST_F(CommitTest, Commit_ToLostServer_FailsEachTime) {
     put_text("a", "1");
     channel->open = false;
-    EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH);
-    EXPECT_EQ(commit(*session), PMIX_ERR_UNREACH) << "it is not there now either";
+    EXPECT_STATUS(PMIX_ERR_UNREACH, commit(*session));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, commit(*session)) << "it is not there now either";
     channel->open = true;
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
     EXPECT_EQ(server.values["a"], "1");
@@ -378,7 +378,7 @@ TEST_F(CommitTest, Put_OfValueThatNoFrameCanTake_IsRefused) {
     pmix_value_t v;
     v.type = PMIX_BYTE_OBJECT;
     v.data.bo = {static_cast<char*>(bytes.get()), most + 1};
-    EXPECT_EQ(put(*session, PMIX_GLOBAL, key.c_str(), &v), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, put(*session, PMIX_GLOBAL, key.c_str(), &v));
     EXPECT_FALSE(session->mine().anything_staged());
 }
 

@@ -104,11 +104,11 @@ TEST_F(SessionTest, WhatGetAsksTheServerAndWhatNot) {
     pmix_value_t* value = nullptr;
     const pmix_proc_t peer = common::ProcId("job", 2).to_c();
 
-    EXPECT_EQ(get(*session, &peer, "pmix.nope", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*session, &peer, "pmix.nope", nullptr, 0, &value));
     common::InfoList optional;
     optional.append_flag(PMIX_OPTIONAL, true);
-    EXPECT_EQ(get(*session, &peer, "k", optional.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
-    EXPECT_EQ(get(*session, nullptr, "k", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*session, &peer, "k", optional.c_array(), 1, &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*session, nullptr, "k", nullptr, 0, &value));
     EXPECT_TRUE(channel->sent().empty());
 
     ASSERT_STATUS(PMIX_SUCCESS, get(*session, &peer, "k", nullptr, 0, &value));
@@ -130,7 +130,7 @@ TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
     const int n = 1;
     infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
     pmix_value_t* value = nullptr;
-    EXPECT_EQ(get(*session, nullptr, "k", infos.c_array(), 1, &value), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, get(*session, nullptr, "k", infos.c_array(), 1, &value));
     Once once;
     const auto got = [](pmix_status_t rc, pmix_value_t* found, void* self) {
         EXPECT_EQ(found, nullptr);
@@ -138,7 +138,7 @@ TEST_F(SessionTest, RequiredAttributeThatOurStoreWouldIgnore) {
     };
     ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, nullptr, "k", infos.c_array(), 1, got, &once));
     ASSERT_TRUE(once.wait());
-    EXPECT_EQ(once.status, PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, once.status);
 }
 
 // After a refresh, what the stores have is the answer, also where the server has no newer value.
@@ -155,7 +155,7 @@ TEST_F(SessionTest, Get_RefreshOfAKeyTheServerHasNot_AnswersFromTheStores) {
     EXPECT_EQ(value->data.integer, 42);
     free(value);
     EXPECT_EQ(channel->sent().size(), 1u) << "the server was asked";
-    EXPECT_EQ(get(*session, nullptr, "none", infos.c_array(), 1, &value), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*session, nullptr, "none", infos.c_array(), 1, &value));
 }
 
 // rows: K33
@@ -181,17 +181,17 @@ TEST_F(SessionTest, GetNbCallsBackOnceForAHitAMissAndARefusal) {
     EXPECT_NE(hit.once.thread, std::this_thread::get_id());
     ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, nullptr, "none", nullptr, 0, &Got::on, &miss));
     ASSERT_TRUE(miss.once.wait());
-    EXPECT_EQ(miss.once.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, miss.once.status);
     EXPECT_FALSE(miss.had_value);
     answer_all<common::GetReply>(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
     const pmix_proc_t peer = common::ProcId("job", 2).to_c();
     ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &peer, "r", nullptr, 0, &Got::on, &refused));
     ASSERT_TRUE(refused.once.wait());
-    EXPECT_EQ(refused.once.status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+    EXPECT_STATUS(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, refused.once.status);
     common::InfoList infos;
     infos.append_flag(PMIX_GET_STATIC_VALUES, true);
-    EXPECT_EQ(get_nb(*session, nullptr, "k", infos.c_array(), 1, &Got::on, &hit), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(get_nb(*session, nullptr, "k", nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, get_nb(*session, nullptr, "k", infos.c_array(), 1, &Got::on, &hit));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, get_nb(*session, nullptr, "k", nullptr, 0, nullptr, nullptr));
     EXPECT_EQ(hit.once.calls, 1);
 }
 
@@ -226,7 +226,7 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "n", statics.c_array(), 1, &into));
     EXPECT_EQ(storage.data.integer, 7);
     into = nullptr;
-    EXPECT_EQ(get(*session, nullptr, "n", statics.c_array(), 1, &into), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, get(*session, nullptr, "n", statics.c_array(), 1, &into));
     // What needs memory of its own: the library keeps it, or it is the caller's.
     const pmix_proc_t peer = common::ProcId("job", 5).to_c();
     common::Value of_peer = std::move(common::Value::load(&peer, PMIX_PROC)).value();
@@ -237,13 +237,13 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     ASSERT_EQ(first->type, PMIX_PROC);
     EXPECT_EQ(first->data.proc->rank, 5u);
     into = &storage;
-    EXPECT_EQ(get(*session, nullptr, "p", statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
+    EXPECT_STATUS(PMIX_ERR_GET_MALLOC_REQD, get(*session, nullptr, "p", statics.c_array(), 1, &into));
     ASSERT_EQ(storage.type, PMIX_PROC);
     EXPECT_EQ(storage.data.proc->rank, 5u);
     common::destroy_value(&storage);
     // A text that is made for the caller has no place in the store to point to.
     into = &storage;
-    EXPECT_EQ(get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into), PMIX_ERR_GET_MALLOC_REQD);
+    EXPECT_STATUS(PMIX_ERR_GET_MALLOC_REQD, get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into));
     EXPECT_STREQ(storage.data.string, "job");
     free(storage.data.string);
 }

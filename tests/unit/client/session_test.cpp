@@ -34,14 +34,14 @@ TEST_F(SessionTest, AddSegments_ToolOfRootAtAnotherUsersServer_MapsNothing) {
     answer_all<common::GetReply>(PMIX_SUCCESS);
     const pmix_proc_t job = common::ProcId("theirs", PMIX_RANK_WILDCARD).to_c();
     pmix_value_t* found = nullptr;
-    EXPECT_EQ(get(*session, &job, PMIX_JOB_SIZE, nullptr, 0, &found), PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*session, &job, PMIX_JOB_SIZE, nullptr, 0, &found));
 }
 
 TEST_F(SessionTest, RefusalReachesTheCaller) {
     answer_all<common::Nothing>(PMIX_ERR_DUPLICATE_KEY);
     common::InfoList data;
     data.append_string("k", "v");
-    EXPECT_EQ(publish(*session, data.c_array(), data.size()), PMIX_ERR_DUPLICATE_KEY);
+    EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, publish(*session, data.c_array(), data.size()));
 }
 
 // rows: G2 G4
@@ -71,13 +71,13 @@ TEST_F(SessionTest, LossEndsEveryWaitAndRaisesAnEvent) {
     channel->on_send = nullptr;
     ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending));
     channel->on_send = [this](const Frame&) { channel->lose(); };
-    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_LOST_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, fence(*session, nullptr, 0, nullptr, 0));
     ASSERT_TRUE(pending.wait());
-    EXPECT_EQ(pending.status, PMIX_ERR_LOST_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, pending.status);
     ASSERT_TRUE(event.wait());
-    EXPECT_EQ(event.status, PMIX_ERR_LOST_CONNECTION);
-    EXPECT_EQ(fence(*session, nullptr, 0, nullptr, 0), PMIX_ERR_UNREACH);
-    EXPECT_EQ(fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, event.status);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, fence(*session, nullptr, 0, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &pending));
     EXPECT_EQ(pending.calls, 1);
 }
 
@@ -88,12 +88,12 @@ TEST_F(SessionTest, SilentServerIsGivenUpAfterTheTimeout) {
     pmix_value_t* value = reinterpret_cast<pmix_value_t*>(1);
     const pmix_proc_t peer = common::ProcId("job", 2).to_c();
     channel->no_call_without_a_limit = true;
-    EXPECT_EQ(get(*session, &peer, "k", infos.c_array(), infos.size(), &value), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, get(*session, &peer, "k", infos.c_array(), infos.size(), &value));
     EXPECT_EQ(value, nullptr);
     Once once;
     ASSERT_STATUS(PMIX_SUCCESS, fence_nb(*session, nullptr, 0, infos.c_array(), infos.size(), &Once::op, &once));
     ASSERT_TRUE(once.wait());
-    EXPECT_EQ(once.status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, once.status);
     // What comes too late finds nobody.
     channel->answer(channel->sent().back(), PMIX_SUCCESS, common::FenceReply());
     bool drained = false;
@@ -111,7 +111,7 @@ TEST_F(SessionTest, ACallThatWouldWaitForItselfIsRefused) {
         rc = fence(*session, nullptr, 0, nullptr, 0);
         nb = fence_nb(*session, nullptr, 0, nullptr, 0, &Once::op, &once);
     });
-    EXPECT_EQ(rc, PMIX_ERR_WOULD_BLOCK);
+    EXPECT_STATUS(PMIX_ERR_WOULD_BLOCK, rc);
     EXPECT_STATUS(PMIX_SUCCESS, nb);
     EXPECT_TRUE(once.wait());
 }
@@ -142,7 +142,7 @@ TEST_F(SessionTest, FenceOfOneEndsAtOnce) {
     infos.append("site.needs", &n, PMIX_INT, PMIX_INFO_REQD);
     // What the library lacks the host may have: the server decides.
     answer_all<common::FenceReply>(PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(fence(*session, &self, 1, infos.c_array(), infos.size()), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, fence(*session, &self, 1, infos.c_array(), infos.size()));
     EXPECT_EQ(channel->sent().size(), 1u);
 }
 
@@ -235,9 +235,9 @@ TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     free(data[2].value.data.string);
 
     answer_all<common::LookupReply>(PMIX_SUCCESS);
-    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, lookup(*session, data, 3, nullptr, 0));
     answer_all<common::LookupReply>(PMIX_ERR_NO_PERMISSIONS);
-    EXPECT_EQ(lookup(*session, data, 3, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, lookup(*session, data, 3, nullptr, 0));
 }
 
 // PMIX_WAIT: a host that has not waited must not pass for one that has.
@@ -259,9 +259,9 @@ TEST_F(SessionTest, Lookup_WithWait_CountsWhatWasFound) {
         return rc;
     };
     EXPECT_STATUS(PMIX_SUCCESS, look(1));
-    EXPECT_EQ(look(2), PMIX_ERR_PARTIAL_SUCCESS);
-    EXPECT_EQ(look(0), PMIX_ERR_PARTIAL_SUCCESS) << "0 is all of them";
-    EXPECT_EQ(look(-1), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look(2));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look(0)) << "0 is all of them";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, look(-1));
 }
 
 TEST_F(SessionTest, Publish_OfAnEmptyKey_IsRefused) {
@@ -269,21 +269,21 @@ TEST_F(SessionTest, Publish_OfAnEmptyKey_IsRefused) {
     pmix_info_t info;
     memset(&info, 0, sizeof info);
     info.value.type = PMIX_BOOL;
-    EXPECT_EQ(publish(*session, &info, 1), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, publish(*session, &info, 1));
     strcpy(info.key, "k");
     EXPECT_STATUS(PMIX_SUCCESS, publish(*session, &info, 1));
 }
 
 TEST_F(SessionTest, Fence_WithANumberAndNoList_IsRefused) {
     answer_all<common::FenceReply>(PMIX_SUCCESS);
-    EXPECT_EQ(fence(*session, nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, fence(*session, nullptr, 3, nullptr, 0));
     EXPECT_STATUS(PMIX_SUCCESS, fence(*session, nullptr, 0, nullptr, 0));
 }
 
 TEST_F(SessionTest, Tell_OfMoreThanAFrame_SendsNothing) {
     const std::vector<uint8_t> part(1u << 20);
     const std::vector<common::Bytes> parts(common::kMaxFramePayload / part.size() + 1, common::Bytes(part));
-    EXPECT_EQ(session->tell(Command::commit, parts), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, session->tell(Command::commit, parts));
     EXPECT_TRUE(channel->sent().empty());
 }
 

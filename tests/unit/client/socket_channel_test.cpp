@@ -10,6 +10,7 @@
 
 #include "support/recording_handler.h"
 #include "support/sockets.h"
+#include "support/status.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client::socket_channel_test {
@@ -53,21 +54,21 @@ TEST_F(SocketChannelTest, ServerIsGone_ALookNoticesIt) {
     EXPECT_TRUE(channel->connected()) << "nobody has looked";
     channel->look();
     EXPECT_FALSE(channel->connected());
-    EXPECT_EQ(channel->send(common::FrameHeader::notify(1), {}), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, channel->send(common::FrameHeader::notify(1), {}));
     channel->look();
     EXPECT_FALSE(channel->connected());
 }
 
 TEST_F(SocketChannelTest, ServerIsGone_AFrameThatIsLostNoticesIt) {
     server.reset();
-    EXPECT_EQ(channel->send(common::FrameHeader::notify(1), {}), PMIX_ERR_LOST_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, channel->send(common::FrameHeader::notify(1), {}));
     EXPECT_FALSE(channel->connected());
-    EXPECT_EQ(channel->send_parts(common::FrameHeader::notify(1), {}), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, channel->send_parts(common::FrameHeader::notify(1), {}));
 }
 
 TEST_F(SocketChannelTest, ServerIsGone_PartsThatAreLostNoticeIt) {
     server.reset();
-    EXPECT_EQ(channel->send_parts(common::FrameHeader::notify(1), {}), PMIX_ERR_LOST_CONNECTION);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, channel->send_parts(common::FrameHeader::notify(1), {}));
     EXPECT_FALSE(channel->connected());
 }
 

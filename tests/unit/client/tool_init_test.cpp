@@ -77,7 +77,7 @@ TEST(ToolInit, SetServer_Itself_AnswersItsRequests) {
     pmix_query_t query{keys, nullptr, 0};
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Query_info(&query, 1, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Query_info(&query, 1, &results, &n));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_set_server(&me, nullptr, 0)) << "twice is as good as once";
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Query_info(&query, 1, &results, &n));
@@ -93,8 +93,8 @@ TEST(ToolInit, Finalize_OfTheClient_EndsATool) {
     EXPECT_EQ(1, PMIx_Initialized());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     EXPECT_EQ(0, PMIx_Initialized());
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Finalize(nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_tool_finalize());
 }
 
 // proves: PMIx_tool_init PMIX_EXTERNAL_PROGRESS
@@ -140,7 +140,7 @@ TEST(ToolInit, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
         return init(std::move(infos));
     };
     ASSERT_STATUS(PMIX_SUCCESS, says(true));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, says(false));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, says(false));
     EXPECT_STATUS(PMIX_SUCCESS, says(true));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
@@ -162,7 +162,7 @@ TEST(ToolInit, ItsLog) {
     EXPECT_NE(std::string::npos, text.find("finalized")) << text;
     ::unlink(path);
     wrong.append_string(PMIX_WIREUP_LOG, "no such level");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, init(std::move(wrong)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init(std::move(wrong)));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TEST_F(QueryTest, AttributeSupportByLevel) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
 
     Ask all({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Get", "PMIx_Nonsense"});
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, all.status) << "one of the functions does not exist";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, all.status) << "one of the functions does not exist";
     ASSERT_EQ(2u, all.n) << "one per function";
     const InfoView fence = infos_in(*all.value("PMIx_Fence"));
     ASSERT_EQ(4u, fence.size()) << "no level named: all of them";
@@ -79,15 +79,15 @@ TEST_F(QueryTest, RegisteringAttributes) {
     char entry[] = "fence_nb", function[] = "PMIx_Fence", other[] = "publish", nonsense[] = "fly";
     char one[] = "PMIX_TIMEOUT";
     char* attributes[] = {one, nullptr};
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_Register_attributes(entry, attributes));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_Register_attributes(entry, attributes));
     start();
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
-    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(entry, attributes));
+    EXPECT_STATUS(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(entry, attributes));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(function, attributes)) << "another name of it is no repeat";
-    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes));
+    EXPECT_STATUS(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(function, attributes));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(other, nullptr)) << "no attributes at all";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, attributes));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nullptr, attributes));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, attributes));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nullptr, attributes));
     Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Publish"}, flag(PMIX_HOST_ATTRIBUTES));
     ASSERT_STATUS(PMIX_SUCCESS, ask.status);
     EXPECT_EQ(PMIX_UNDEF, infos_in(*ask.value("PMIx_Publish"))[0].value.type);
@@ -102,7 +102,7 @@ TEST_F(QueryTest, RegisterAttributes_BothFormsOfAFunction_EachKeepsItsOwn) {
     start();
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(blocking, both));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(nonblocking, first));
-    EXPECT_EQ(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(nonblocking, first));
+    EXPECT_STATUS(PMIX_ERR_REPEAT_ATTR_REGISTRATION, PMIx_Register_attributes(nonblocking, first));
     Ask ask({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Fence", "PMIx_Fence_nb"}, flag(PMIX_HOST_ATTRIBUTES));
     ASSERT_STATUS(PMIX_SUCCESS, ask.status);
     EXPECT_EQ(2u, attribute_names(infos_in(*ask.value("PMIx_Fence"))[0].value).size());
@@ -164,8 +164,8 @@ TEST(SupportTest, TheTableIsWhatIsChecked) {
         InfoList infos;
         infos.append(row.string, Value::flag(true), PMIX_INFO_REQD);
         for (Levels level : {level::client, level::server}) {
-            EXPECT_EQ((row.levels & level) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
-                      check_required(infos, row.function, level))
+            EXPECT_STATUS((row.levels & level) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                          check_required(infos, row.function, level))
                 << function_name(row.function) << " " << row.string;
         }
         const Attribute known = attribute_by_string(row.string);
@@ -181,7 +181,7 @@ TEST(SupportTest, TheTableIsWhatIsChecked) {
     EXPECT_GT(rows, 100u);
     InfoList unknown;
     unknown.append("test.unknown", Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, check_required(unknown, Function::PMIx_Get, level::client));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, check_required(unknown, Function::PMIx_Get, level::client));
     unknown[0].flags |= PMIX_INFO_REQD_PROCESSED;
     EXPECT_STATUS(PMIX_SUCCESS, check_required(unknown, Function::PMIx_Get, level::client)) << "somebody saw to it";
 }

@@ -9,6 +9,7 @@
 
 #include "common/base/decompress.h"
 #include "common/placement/node_map.h"
+#include "support/status.h"
 
 namespace {
 int g_opened = 0;
@@ -29,7 +30,7 @@ TEST(DecompressAbsent, StreamsAndMaps_AreNotSupported) {
     const std::vector<uint8_t> lz4{0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, 0x29};
     for (const auto& stream : {zstd, lz4}) {
         for (int again = 0; again < 2; ++again)
-            EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, decompress_bounded(stream, 1000).status());
+            EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, decompress_bounded(stream, 1000).status());
         std::vector<uint8_t> payload{4, 0, 0, 0};  // the length of what comes out
         payload.insert(payload.end(), stream.begin(), stream.end());
         uint8_t* out = nullptr;
@@ -40,7 +41,7 @@ TEST(DecompressAbsent, StreamsAndMaps_AreNotSupported) {
         blob += "size=" + std::to_string(payload.size()) + ":";
         blob.push_back('\0');
         blob.append(payload.begin(), payload.end());
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, parse_node_map(blob).status());
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_node_map(blob).status());
     }
     EXPECT_EQ(g_opened, 2) << "each is looked for once";
 }

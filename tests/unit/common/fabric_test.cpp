@@ -117,25 +117,25 @@ class FabricOfDevices : public ::testing::Test {
         pmix_fabric_t none = PMIX_FABRIC_STATIC_INIT;
         for (const char* key : {PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER, PMIX_FABRIC_VENDOR}) {
             pmix_info_t unknown = directive(key, "nowhere", true);
-            EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register(&none, &unknown, 1)) << key;
+            EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register(&none, &unknown, 1)) << key;
             const int seven = 7;
             pmix_info_t wrong = PMIX_INFO_STATIC_INIT;
             PMIx_Info_load(&wrong, key, &seven, PMIX_INT);
-            EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register(&none, &wrong, 1)) << key;
+            EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register(&none, &wrong, 1)) << key;
         }
         pmix_info_t vendor = directive(PMIX_FABRIC_VENDOR, "0x15b3");
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&none, &vendor, 1));
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&none));
         pmix_info_t strange = directive("site.fabric.color", "green", true);
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&none, &strange, 1));
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&none, &strange, 1));
         expect_empty(none);
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update(&none)) << "not registered";
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&none));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update(&none)) << "not registered";
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&none));
 
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&fabric));
         expect_empty(fabric);
         EXPECT_STREQ("mine", fabric.name);
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&fabric)) << "twice";
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&fabric)) << "twice";
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&again));
         // The other stays: the last finalize frees what it holds.
     }
@@ -144,7 +144,7 @@ class FabricOfDevices : public ::testing::Test {
 // rows: X3 X4
 // proves: PMIx_Fabric_register client PMIX_FABRIC_VENDOR PMIX_FABRIC_IDENTIFIER PMIX_FABRIC_PLANE PMIX_FABRIC_INDEX
 TEST_F(FabricOfDevices, AProcessAloneSeesItsOwnNode) {
-    ASSERT_EQ(PMIX_ERR_UNREACH, PMIx_Init(nullptr, nullptr, 0));
+    ASSERT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(nullptr, nullptr, 0));
     expect_each_way();
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
@@ -187,7 +187,7 @@ TEST_F(FabricOfDevices, NoDeviceIsNoFabric) {
     {
         ServerHere server;
         pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, nullptr, 0));
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, nullptr, 0));
         expect_empty(fabric);
     }
     unsetenv("HWLOC_SYNTHETIC");
@@ -275,7 +275,7 @@ class FabricOfAHost : public ::testing::Test {
 // rows: X3 X4 U17
 TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
     pmix_info_t required = directive("site.fabric.color", "green", true);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, &required, 1))
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register(&fabric, &required, 1))
         << "nobody registered it as supported";
     pmix_info_t directives[] = {directive(PMIX_FABRIC_PLANE, "p1", true),
                                 directive("site.fabric.color", "green", false)};
@@ -310,7 +310,7 @@ TEST_F(FabricOfAHost, ItsDescriptionIsTheCallersAndIsBroughtUpToDate) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
     expect_costs(fabric, 3);
     host.returns = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Fabric_update(&fabric));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Fabric_update(&fabric));
     expect_costs(fabric, 3);
     host.returns = PMIX_OPERATION_SUCCEEDED;
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
@@ -350,10 +350,10 @@ TEST_F(FabricOfAHost, WhatItRefusesIsRefusedAndWhatItDoesNotKnowTheDevicesTell) 
 
 // rows: X3 X4 G3
 TEST_F(FabricOfAHost, EachCallWithACallback) {
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register_nb(&fabric, nullptr, 0, nullptr, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register_nb(nullptr, nullptr, 0, Answer::done, nullptr));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update_nb(&fabric, Answer::done, nullptr)) << "not registered";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister_nb(&fabric, Answer::done, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register_nb(&fabric, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_register_nb(nullptr, nullptr, 0, Answer::done, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update_nb(&fabric, Answer::done, nullptr)) << "not registered";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister_nb(&fabric, Answer::done, nullptr));
     Answer registered, updated, gone;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &registered));
     ASSERT_STATUS(PMIX_SUCCESS, registered.wait());
@@ -368,11 +368,11 @@ TEST_F(FabricOfAHost, EachCallWithACallback) {
     Answer refused;
     host.status = PMIX_ERR_NOT_FOUND;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register_nb(&fabric, nullptr, 0, Answer::done, &refused));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, refused.wait());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, refused.wait());
     expect_empty(fabric);
     host.status = PMIX_SUCCESS;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
-    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_Fabric_deregister_nb(&fabric, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED, PMIx_Fabric_deregister_nb(&fabric, nullptr, nullptr));
 }
 
 // What the handler for a coming update saw, and the word that it is over.

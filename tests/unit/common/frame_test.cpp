@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "support/status.h"
+
 namespace pmix::common::frame_test {
 namespace {
 
@@ -25,7 +27,7 @@ TEST(Frame, BytesAreAsDrawn) {
               build(request));
 
     const FrameHeader failed = FrameHeader::reply(4, 7, PMIX_ERR_TIMEOUT);  // -24
-    ASSERT_EQ(-24, PMIX_ERR_TIMEOUT);
+    ASSERT_STATUS(PMIX_ERR_TIMEOUT, -24);
     EXPECT_EQ((Header{0, 0, 0, 0, 4, 0, 0x06, 0, 7, 0, 0, 0, 0xe8, 0xff, 0xff, 0xff}), build(failed));
 
     EXPECT_EQ((Header{0, 0, 0, 0, 16, 0, 0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0}), build(FrameHeader::notify(16)));
@@ -52,15 +54,15 @@ TEST(Frame, RefusesWhatIsNoHeader) {
     const Header request = build(FrameHeader::request(4, 7));
     const Header notify = build(FrameHeader::notify(4));
     const Header failed = build(FrameHeader::reply(4, 7, PMIX_ERR_TIMEOUT));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x00, request)) << "no kind";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x09, request)) << "unknown bit";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(7, 0x10, request)) << "unknown bit";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x05, request)) << "a request that failed";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(12, 1, request)) << "a request with a status";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(8, 0, request)) << "a request without id";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(8, 1, notify)) << "a notification with id";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x02, failed)) << "error bit and status disagree";
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, parse_frame_header({request.data(), 15}, 100).status()) << "too short";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x00, request)) << "no kind";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x09, request)) << "unknown bit";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(7, 0x10, request)) << "unknown bit";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x05, request)) << "a request that failed";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(12, 1, request)) << "a request with a status";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(8, 0, request)) << "a request without id";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(8, 1, notify)) << "a notification with id";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused(6, 0x02, failed)) << "error bit and status disagree";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, parse_frame_header({request.data(), 15}, 100).status()) << "too short";
 }
 
 TEST(Frame, BoundsThePayload) {
@@ -68,9 +70,9 @@ TEST(Frame, BoundsThePayload) {
     header.payload = kMaxHelloPayload;
     EXPECT_TRUE(parse_frame_header(build(header), kMaxHelloPayload).ok());
     ++header.payload;
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, parse_frame_header(build(header), kMaxHelloPayload).status());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, parse_frame_header(build(header), kMaxHelloPayload).status());
     header.payload = 0xffffffff;
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, parse_frame_header(build(header), kMaxFramePayload).status());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, parse_frame_header(build(header), kMaxFramePayload).status());
 }
 
 }  // namespace

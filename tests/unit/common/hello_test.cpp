@@ -218,15 +218,15 @@ TEST(HelloServer, WantsOneHelloAndNothingElse) {
     for (const FrameHeader& wrong : {FrameHeader::request(kHello + 1, 1), FrameHeader::notify(kHello),
                                      FrameHeader::reply(kHello, 1, PMIX_SUCCESS)}) {
         HelloServer server;
-        EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, server.receive(wrong, good));
-        EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 1), good)) << "one chance";
+        EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, server.receive(wrong, good));
+        EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 1), good)) << "one chance";
     }
     HelloServer server;
     EXPECT_STATUS(PMIX_SUCCESS, server.receive(FrameHeader::request(kHello, 8), good));
     EXPECT_EQ(8u, server.id());
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 9), good)) << "twice";
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, server.receive(FrameHeader::request(kHello, 9), good)) << "twice";
     HelloServer empty;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, empty.receive(FrameHeader::request(kHello, 1), {}));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, empty.receive(FrameHeader::request(kHello, 1), {}));
     // Cut anywhere, it is refused or understood as an older one, and never more than that.
     for (size_t n = 0; n < good.size(); ++n) {
         HelloServer cut;
@@ -237,14 +237,14 @@ TEST(HelloServer, WantsOneHelloAndNothingElse) {
 TEST(HelloClient, TakesOneReplyAfterItsRequest) {
     const Blob reply = bytes(HelloReply{});
     HelloClient early(rank("job", 0), {});
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, early.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS), reply, true));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, early.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS), reply, true));
     HelloClient refused(rank("job", 0), {});
     refused.request();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, refused.receive(FrameHeader::reply(kHello, 1, PMIX_ERR_NOT_FOUND), {}, true));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, refused.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS), reply, true));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, refused.receive(FrameHeader::reply(kHello, 1, PMIX_ERR_NOT_FOUND), {}, true));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, refused.receive(FrameHeader::reply(kHello, 1, PMIX_SUCCESS), reply, true));
     HelloClient garbage(rank("job", 0), {});
     garbage.request();
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, garbage.receive(FrameHeader::notify(16), reply, true));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, garbage.receive(FrameHeader::notify(16), reply, true));
 }
 
 TEST(HelloClient, AToolIsGivenAName) {

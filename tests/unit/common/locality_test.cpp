@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "support/status.h"
+
 namespace pmix::common::locality_test {
 namespace {
 
@@ -88,13 +90,13 @@ TEST(CpusetText, NeedsItsSource) {
     EXPECT_EQ(text_of(*parse_cpuset_text("hwloc:0-3,8")), "0-3,8");
     EXPECT_EQ(text_of(*parse_cpuset_text("HWLOC:1")), "1");
     EXPECT_TRUE(parse_cpuset_text("hwloc:")->empty());
-    EXPECT_EQ(parse_cpuset_text("").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(parse_cpuset_text("0-3").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(parse_cpuset_text("hwloc").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(parse_cpuset_text("hwloc:zero").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(parse_cpuset_text("numactl:0-3").status(), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(parse_cpuset_text(":0-3").status(), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(parse_cpuset_text("hwloc2:0").status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_cpuset_text("").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_cpuset_text("0-3").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_cpuset_text("hwloc").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_cpuset_text("hwloc:zero").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_cpuset_text("numactl:0-3").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_cpuset_text(":0-3").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, parse_cpuset_text("hwloc2:0").status());
 }
 
 TEST(Source, IsComparedWithoutCase) {
@@ -150,15 +152,15 @@ TEST(RelativeLocality, ReadsTextsWithoutASource) {
 
 // rows: H6
 TEST(RelativeLocality, RefusesWhatItCannotRead) {
-    EXPECT_EQ(relative_locality("", "hwloc:SK0").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(relative_locality("hwloc:SK0", "").status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(relative_locality("other:SK0", "hwloc:SK0").status(), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(relative_locality("hwloc:SK0", "other:SK0").status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, relative_locality("", "hwloc:SK0").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, relative_locality("hwloc:SK0", "").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, relative_locality("other:SK0", "hwloc:SK0").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, relative_locality("hwloc:SK0", "other:SK0").status());
     for (const char* bad :
          {"hwloc:S", "hwloc::SK0", "hwloc:SKx", "hwloc:SK0-", "hwloc:SK5-2", "SK0:", "hwloc:CR99999999"}) {
         const auto status = relative_locality(bad, "hwloc:SK0").status();
         const bool open_end = std::string_view(bad) == "hwloc:SK0-" || std::string_view(bad) == "SK0:";
-        EXPECT_EQ(status, open_end ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM) << bad;
+        EXPECT_STATUS(open_end ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, status) << bad;
     }
     // Whatever comes: an answer, not a crash.
     std::mt19937 random(11);

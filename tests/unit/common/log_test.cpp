@@ -82,8 +82,8 @@ TEST_F(Log, WhatIsNoSpecChangesNothing) {
     ASSERT_STATUS(PMIX_SUCCESS, start("info"));
     for (const char* bad :
          {"", "loud", "server", "server=", "=info", "cellar=info", "info,", "info@", "info@/tmp/%", "info@/tmp/%q"})
-        EXPECT_EQ(start_log(bad, ProcId("job.7", 3)), PMIX_ERR_BAD_PARAM) << bad;
-    EXPECT_EQ(start_log("info@/nowhere/at/all", ProcId("job.7", 3)), PMIX_ERR_NOT_FOUND);
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, start_log(bad, ProcId("job.7", 3))) << bad;
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, start_log("info@/nowhere/at/all", ProcId("job.7", 3)));
     WIREUP_LOG(api, info, "still here");
     EXPECT_NE(text("log").find("still here"), std::string::npos);
 }
@@ -96,7 +96,7 @@ TEST_F(Log, FilesAreTheProcessOwn) {
     ASSERT_EQ(::stat(name.c_str(), &what), 0) << name;
     EXPECT_EQ(what.st_mode & 0777, 0600u);
     ASSERT_EQ(::symlink("/dev/null", (folder_ + "/link").c_str()), 0);
-    EXPECT_EQ(start("info", "link"), PMIX_ERR_NO_PERMISSIONS);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, start("info", "link"));
 }
 
 TEST_F(Log, LongLinesAreCut) {

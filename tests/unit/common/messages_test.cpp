@@ -209,7 +209,7 @@ void expect_same_bytes(const OneLayout& layout, const M& message, const Blob& ad
     // What the call does not have must not be there.
     OneLayout everything{1, "name", 1, 1, 1, 1, {1}};
     M refused;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(everything.bytes(), refused));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(everything.bytes(), refused));
 }
 
 TEST(Messages, ServiceRequests_TypedMessages_HaveTheBytesOfVersion1) {
@@ -317,18 +317,18 @@ TEST(Messages, StructsInListsHaveTheirOwnEnd) {
 TEST(Messages, LyingCountsSizeNothing) {
     const Blob many{0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8};
     FenceRequest fence;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, fence));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(many, fence));
     PublishRequest publish;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, publish));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(many, publish));
     SpawnRequest spawn;
     EXPECT_NE(PMIX_SUCCESS, decode_message(many, spawn));
     LookupReply lookup;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(many, lookup));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(many, lookup));
     // More infos than a message may have, each really there.
     ByteWriter w;
     w.u32(kMaxInfosPerMessage + 1);
     for (uint32_t i = 0; i <= kMaxInfosPerMessage; ++i) w.raw("\1\0k\0\0\0\0\0\0\0\0\0\0", 12);
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), publish));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), publish));
 }
 
 TEST(Messages, NamesAreBounded) {
@@ -337,11 +337,11 @@ TEST(Messages, NamesAreBounded) {
     w.string(std::string(kMaxNspaceLength + 1, 'n'));
     w.u32(0);
     FenceRequest fence;
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), fence));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_message(w.view(), fence));
     fence.procs = {ProcId(std::string(kMaxNspaceLength + 1, 'n'), 0)};
     ByteWriter out;
     out.u32(77);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, encode_message(out, fence));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, encode_message(out, fence));
     EXPECT_EQ(4u, out.size()) << "the writer is as it was";
 }
 
@@ -404,7 +404,7 @@ TEST(Messages, ATopologyForAProcessWithoutHwloc) {
     const OpaqueOps* before = opaque_ops();
     install_opaque_ops(nullptr);
     LogRequest request;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, decode_message(with_topology<LogRequest>(), request)) << "not malformed";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, decode_message(with_topology<LogRequest>(), request)) << "not malformed";
     EventNotify event;
     ASSERT_STATUS(PMIX_SUCCESS, decode_message(with_topology<EventNotify>(), event));
     ASSERT_EQ(2u, event.infos.size());
@@ -436,9 +436,9 @@ TEST(Commands, ReencodeKnowsKinds) {
     EXPECT_STATUS(PMIX_SUCCESS, reencode_payload(FrameHeader::request(4, 1), encoded(FenceRequest{}), w));
     EXPECT_STATUS(PMIX_SUCCESS, reencode_payload(FrameHeader::notify(2), encoded(CommitRequest{}), w))
         << "no reply wanted";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(999, 1), {}, w));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(16, 1), {}, w)) << "an event is no request";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::reply(16, 1, PMIX_SUCCESS), {}, w));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(999, 1), {}, w));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::request(16, 1), {}, w)) << "an event is no request";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reencode_payload(FrameHeader::reply(16, 1, PMIX_SUCCESS), {}, w));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Row {
 constexpr Row kRows[] = {
 #define CONSTANT(group, name) {Names::group, #name, static_cast<int64_t>(name)},
 #include "common/base/names.def"
+#include "support/status.h"
 #undef CONSTANT
 };
 
@@ -49,7 +50,7 @@ TEST(Names, ErrorStringAndCodeAreInverse) {
     EXPECT_STREQ(PMIx_Error_string(-401), "PMIX_ERR_PROC_FAILED_TO_START");
     EXPECT_EQ(PMIx_Error_code("PMIX_ERR_LOST_PRECISION"), -202);
     EXPECT_EQ(PMIx_Error_code("PMIX_ERR_CHANGE_SIGN"), -203);
-    EXPECT_EQ(PMIx_Error_code("pmix_err_timeout"), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, PMIx_Error_code("pmix_err_timeout"));
     EXPECT_EQ(PMIx_Error_code("nothing of the kind"), INT_MIN);
     EXPECT_EQ(PMIx_Error_code(nullptr), INT_MIN);
     for (const Row& row : kRows) {

@@ -180,52 +180,54 @@ TEST(Portable, FlippedBytesAreHarmless) {
 // rows: D2
 TEST(Portable, CountsAreHeldAgainstTheBytesLeft) {
     // 2^30 elements, of which none is there: nothing of that size is made.
-    EXPECT_EQ(unpack_hostile({0x80, 0x80, 0x80, 0x80, 0x08}, PMIX_INFO, 4), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({0x80, 0x80, 0x80, 0x80, 0x08}, PMIX_INFO, 4));
     // An array, a list, an argv, a string, an object that claim to be large; a negative count; a string without its
     // NUL.
-    EXPECT_EQ(unpack_hostile({2, PMIX_INFO, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_DATA_ARRAY, 1),
-              PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    EXPECT_EQ(unpack_hostile({2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_QUERY, 1),
-              PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    EXPECT_EQ(unpack_hostile({2, 0xfe, 0xff, 0xff, 0x0f, 0}, PMIX_QUERY, 1), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    EXPECT_EQ(unpack_hostile({2, 0xfe, 0xff, 0xff, 0x0f, 'a'}, PMIX_STRING, 1),
-              PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    EXPECT_EQ(unpack_hostile({2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, PMIX_BYTE_OBJECT, 1),
-              PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
-    EXPECT_EQ(unpack_hostile({1, 0}, PMIX_INT, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, 3, 'a', 0}, PMIX_STRING, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, 4, 'a', 'b'}, PMIX_STRING, 1), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, PMIX_INFO, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_DATA_ARRAY, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, PMIX_QUERY, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, 0xfe, 0xff, 0xff, 0x0f, 0}, PMIX_QUERY, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, 0xfe, 0xff, 0xff, 0x0f, 'a'}, PMIX_STRING, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, PMIX_BYTE_OBJECT, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({1, 0}, PMIX_INT, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, 3, 'a', 0}, PMIX_STRING, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, 4, 'a', 'b'}, PMIX_STRING, 1));
     // More pointers than anybody sends in the one byte that they take.
-    EXPECT_EQ(unpack_hostile({2, PMIX_POINTER, 0xff, 0xff, 0x7f, 1}, PMIX_DATA_ARRAY, 1),
-              PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER,
+                  unpack_hostile({2, PMIX_POINTER, 0xff, 0xff, 0x7f, 1}, PMIX_DATA_ARRAY, 1));
     // Numbers that do not fit, types that are none, a namespace too long.
-    EXPECT_EQ(unpack_hostile({2, 0x80, 0x80, 0x04}, PMIX_UINT16, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, 0x80, 0x80, 0x80, 0x80, 0x10}, PMIX_INT32, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, 0xf4, 0x03}, PMIX_VALUE, 1), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(unpack_hostile({2, 26, 1}, PMIX_DATA_ARRAY, 1), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, 0x80, 0x80, 0x04}, PMIX_UINT16, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, 0x80, 0x80, 0x80, 0x80, 0x10}, PMIX_INT32, 1));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, unpack_hostile({2, 0xf4, 0x03}, PMIX_VALUE, 1));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, unpack_hostile({2, 26, 1}, PMIX_DATA_ARRAY, 1));
     ByteVector nspace(262, 'n');
     nspace[0] = 2;
     nspace[1] = 0x86;  // 259 bytes
     nspace[2] = 0x04;
     nspace.back() = 0;
-    EXPECT_EQ(unpack_hostile(nspace, PMIX_PROC_NSPACE, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, 8, 'x', '.', 'y', 0}, PMIX_DOUBLE, 1), PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(unpack_hostile({2, PMIX_STRING, 4}, PMIX_PID, 1), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile(nspace, PMIX_PROC_NSPACE, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, 8, 'x', '.', 'y', 0}, PMIX_DOUBLE, 1));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile({2, PMIX_STRING, 4}, PMIX_PID, 1));
 }
 
 // rows: D2
 TEST(Portable, NestingIsBounded) {
     ByteVector deep = {2};
     for (int i = 0; i < 100000; ++i) deep.insert(deep.end(), {PMIX_DATA_ARRAY, 1});
-    EXPECT_EQ(unpack_hostile(deep, PMIX_DATA_ARRAY, 1), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile(deep, PMIX_DATA_ARRAY, 1));
     ByteVector values = {2};
     for (int i = 0; i < 100000; ++i) values.push_back(PMIX_VALUE);
-    EXPECT_EQ(unpack_hostile(values, PMIX_VALUE, 1), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack_hostile(values, PMIX_VALUE, 1));
     pmix_data_array_t arrays[64];
     for (size_t i = 0; i < 63; ++i) arrays[i] = {PMIX_DATA_ARRAY, 1, &arrays[i + 1]};
     arrays[63] = {PMIX_DATA_ARRAY, 0, nullptr};
     Buffer b;
-    EXPECT_EQ(pack_values(&b, &arrays[0], 1, PMIX_DATA_ARRAY), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pack_values(&b, &arrays[0], 1, PMIX_DATA_ARRAY));
     EXPECT_EQ(b.bytes_used, 0u);
     EXPECT_STATUS(PMIX_SUCCESS, pack_values(&b, &arrays[40], 1, PMIX_DATA_ARRAY));
 }
@@ -237,22 +239,22 @@ TEST(Portable, LessRoomThanValues) {
     ASSERT_STATUS(PMIX_SUCCESS, pack_values(&b, words, 3, PMIX_STRING));
     char* back[3] = {};
     int32_t n = 2;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_UNPACK_INADEQUATE_SPACE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_INADEQUATE_SPACE, unpack_values(&b, back, &n, PMIX_STRING));
     EXPECT_EQ(n, 2);
     EXPECT_STREQ(back[1], "two");
     EXPECT_EQ(back[2], nullptr);
     destroy_elements(PMIX_STRING, back, 2);
     EXPECT_EQ(b.unpack_ptr, b.base_ptr);
     n = 0;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_UNPACK_INADEQUATE_SPACE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_INADEQUATE_SPACE, unpack_values(&b, back, &n, PMIX_STRING));
     n = -1;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, unpack_values(&b, back, &n, PMIX_STRING));
     n = 3;
     EXPECT_STATUS(PMIX_SUCCESS, unpack_values(&b, back, &n, PMIX_STRING));
     EXPECT_STREQ(back[2], "three");
     destroy_elements(PMIX_STRING, back, 3);
     n = 3;
-    EXPECT_EQ(unpack_values(&b, back, &n, PMIX_STRING), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER, unpack_values(&b, back, &n, PMIX_STRING));
     EXPECT_EQ(n, 0);
     // Reading takes nothing away.
     b.unpack_ptr = b.base_ptr;
@@ -267,7 +269,7 @@ TEST(Portable, DescribedBuffersAreReadAndContinued) {
     Buffer b(ByteVector{9, 2, PMIX_UINT32, 0xac, 2});
     uint32_t back = 0;
     int32_t n = 1;
-    EXPECT_EQ(unpack_values(&b, &back, &n, PMIX_INT32), PMIX_ERR_PACK_MISMATCH);
+    EXPECT_STATUS(PMIX_ERR_PACK_MISMATCH, unpack_values(&b, &back, &n, PMIX_INT32));
     n = 1;
     ASSERT_STATUS(PMIX_SUCCESS, unpack_values(&b, &back, &n, PMIX_UINT32));
     EXPECT_EQ(back, number);
@@ -279,8 +281,8 @@ TEST(Portable, DescribedBuffersAreReadAndContinued) {
     Buffer plain;
     ASSERT_STATUS(PMIX_SUCCESS, pack_values(&plain, &number, 1, PMIX_UINT32));
     b.unpack_ptr = b.base_ptr;
-    EXPECT_EQ(append_unread(&plain, b), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(append_unread(&b, plain), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, append_unread(&plain, b));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, append_unread(&b, plain));
     Buffer empty;
     EXPECT_STATUS(PMIX_SUCCESS, append_unread(&empty, b));
     EXPECT_EQ(empty.bytes(), b.bytes());
@@ -296,22 +298,22 @@ TEST(Portable, AFailureLeavesTheBufferAsItWas) {
     values[0].type = PMIX_STRING;
     values[0].data.string = const_cast<char*>("kept out");
     values[1].type = PMIX_PROC;  // that is not there
-    EXPECT_EQ(pack_values(&b, values, 2, PMIX_VALUE), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pack_values(&b, values, 2, PMIX_VALUE));
     EXPECT_EQ(b.bytes(), before);
     values[1].type = 500;
-    EXPECT_EQ(pack_values(&b, values, 2, PMIX_VALUE), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(pack_values(&b, values, 1, PMIX_UNDEF), PMIX_ERR_UNKNOWN_DATA_TYPE);
-    EXPECT_EQ(pack_values(&b, values, 1, 500), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, pack_values(&b, values, 2, PMIX_VALUE));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, pack_values(&b, values, 1, PMIX_UNDEF));
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, pack_values(&b, values, 1, 500));
     pmix_topology_t topology = {const_cast<char*>("other"), nullptr};
-    EXPECT_EQ(pack_values(&b, &topology, 1, PMIX_TOPO), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, pack_values(&b, &topology, 1, PMIX_TOPO));
     EXPECT_EQ(b.bytes(), before);
     EXPECT_EQ(b.pack_ptr, b.base_ptr + b.bytes_used);
     EXPECT_EQ(b.unpack_ptr, b.base_ptr);
     b.unpack_ptr = b.base_ptr + 100;  // beyond what is there
-    EXPECT_EQ(pack_values(&b, &number, 1, PMIX_UINT32), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, pack_values(&b, &number, 1, PMIX_UINT32));
     uint32_t back;
     int32_t n = 1;
-    EXPECT_EQ(unpack_values(&b, &back, &n, PMIX_UINT32), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, unpack_values(&b, &back, &n, PMIX_UINT32));
     b.unpack_ptr = b.base_ptr;
 }
 
@@ -351,7 +353,7 @@ TEST(Portable, FlexNumbers) {
         EXPECT_EQ(r.left(), 0u);
         PortableReader cut({bytes, length - 1});
         (void)cut.flex();
-        EXPECT_EQ(cut.status(), PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER);
+        EXPECT_STATUS(PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER, cut.status());
     }
     for (int64_t n : {int64_t{0}, int64_t{-1}, int64_t{1}, INT64_MAX, INT64_MIN}) EXPECT_EQ(unfold(fold(n)), n);
     EXPECT_EQ(fold(-2), 3u);

@@ -193,7 +193,7 @@ TEST_F(PortableTopology, Unpack_AbsentTopologyAfterAnother_BothAreRead) {
         // Where only the first one fits, it is stored, and the call is read again from its beginning.
         b.unpack_ptr = b.base_ptr;
         int32_t n = 1;
-        ASSERT_EQ(unpack_values(&b, back, &n, PMIX_TOPO), PMIX_ERR_UNPACK_INADEQUATE_SPACE);
+        ASSERT_STATUS(PMIX_ERR_UNPACK_INADEQUATE_SPACE, unpack_values(&b, back, &n, PMIX_TOPO));
         EXPECT_EQ(n, 1);
         EXPECT_EQ(b.unpack_ptr, b.base_ptr);
         destroy_elements(PMIX_TOPO, back, 1);
@@ -250,7 +250,7 @@ TEST_F(PortableTopology, Unpack_TextThatIsNoTopology_FailsOnceParsed) {
     Buffer b;
     pack(&b, static_cast<const pmix_topology_t*>(&topology), 1, PMIX_TOPO, kSupportBytes);
     pmix_topology_t back = {};
-    EXPECT_EQ(unpack(&b, &back, 1, PMIX_TOPO, kSupportBytes), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, unpack(&b, &back, 1, PMIX_TOPO, kSupportBytes));
     EXPECT_EQ(back.topology, nullptr);
     EXPECT_EQ(g_parsed, 1);
 }

@@ -94,13 +94,13 @@ TEST(ProcMap, WhatIsNoMapIsRefused) {
                                   "0x1",
                                   "+1",
                                   "0.1"}) {
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_proc_map(text).status()) << text;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_proc_map(text).status()) << text;
     }
     EXPECT_FALSE(parse_proc_map(std::string_view{"0\0;1", 4}));
     EXPECT_FALSE(parse_proc_map(std::string(kMaxMapNodes, ';') + "0"));
     EXPECT_TRUE(parse_proc_map("0-16777215"));
     for (std::string_view text : {"", ";", "a", "node1,node2", "-1", "3-0", "0 1", "16777216"}) {
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, generate_proc_map(text).status()) << text;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, generate_proc_map(text).status()) << text;
     }
 }
 
@@ -317,11 +317,11 @@ TEST(ProcMap, ReconcileMakesNamesAndNodesFit) {
     EXPECT_EQ((Nodes{{0}, {1}}), nodes_of(map));
 
     map = *parse_proc_map("0;1;2");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, reconcile(names, map));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, reconcile(names, map));
     map = *parse_proc_map("0");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, reconcile(names, map));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, reconcile(names, map));
     names.clear();
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, reconcile(names, map));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, reconcile(names, map));
 }
 
 }  // namespace

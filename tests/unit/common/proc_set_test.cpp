@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "support/status.h"
+
 namespace pmix::common::proc_set_test {
 namespace {
 
@@ -137,9 +139,9 @@ TEST(ProcSet, ReadRanges_WhatIsNoRange_IsRefused) {
                                 {{"a", {0, highest}}},                   // more than a list may have
                                 {{"a", {0, kMaxListLength - 1, 0, 0}}},  // all together too
                                 {{"a", {0, kMaxListLength / 2}}, {"b", {0, kMaxListLength / 2}}}})
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges({}, RangeList(bad)).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges(ranks("a", {PMIX_RANK_UNDEF}), {}).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges(ranks("", {0}), {}).status());
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges({}, RangeList(bad)).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges(ranks("a", {PMIX_RANK_UNDEF}), {}).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges(ranks("", {0}), {}).status());
     EXPECT_TRUE(read_ranges({}, {{"a", {0, kMaxListLength - 1}}}).ok());
     EXPECT_TRUE(read_ranges({}, {}).ok());
 }

@@ -17,10 +17,10 @@ TEST_F(QueryTest, VersionsOfTheBinaryInterfaceBeforeInit) {
     EXPECT_EQ("5.0", both.text(PMIX_QUERY_STABLE_ABI_VERSION));
     EXPECT_EQ("5.0", both.text(PMIX_QUERY_PROVISIONAL_ABI_VERSION));
     Ask mixed({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES});
-    EXPECT_EQ(PMIX_ERR_INIT, mixed.status);
+    EXPECT_STATUS(PMIX_ERR_INIT, mixed.status);
     EXPECT_EQ(nullptr, mixed.results);
     EXPECT_EQ(0u, mixed.n);
-    EXPECT_EQ(
+    EXPECT_STATUS(
         PMIX_ERR_INIT,
         PMIx_Query_info_nb(
             &both.query, 1, [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t, void*) {}, nullptr));
@@ -74,10 +74,10 @@ TEST_F(QueryTest, KeysOfTheServer_AreAnsweredWithoutTheHost) {
 
     // Processes of other nodes are the host's business.
     Ask far({PMIX_QUERY_PROC_TABLE}, of_job("two"));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, far.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, far.status);
     EXPECT_EQ(2, host.upcalls);
     Ask unknown({PMIX_QUERY_PROC_TABLE}, of_job("nobody"));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, unknown.status);
     EXPECT_EQ(nullptr, unknown.results);
 }
 
@@ -98,12 +98,12 @@ TEST_F(QueryTest, Query_OfAnotherNode_IsTheHostsToAnswer) {
     for (const char* key : {PMIX_SERVER_URI, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_QUERY_MEMORY_USAGE,
                             PMIX_QUERY_LOCAL_PROC_TABLE}) {
         host.keys.clear();
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_node("n1", "two")).status) << key;
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({key}, of_node("n1", "two")).status) << key;
         EXPECT_EQ(++asked, host.upcalls) << key;
         EXPECT_EQ(std::vector<std::string>{key}, host.keys);
     }
     for (const char* key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE}) {
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("two")).status) << key << ": the whole job is meant";
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("two")).status) << key << ": the whole job is meant";
         EXPECT_EQ(++asked, host.upcalls) << key;
     }
     // This node by its name.
@@ -167,7 +167,7 @@ TEST_F(QueryTest, OtherKeys_GoToTheHostOnceWithTheRequester) {
         host.keys.clear();
         host.qualifiers.reset();
         Ask ask({"host.queue", PMIX_QUERY_NAMESPACES, "nobody.knows"}, flag("test.qualifier"));
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
         EXPECT_EQ("from the host", ask.text("host.queue"));
         EXPECT_NE(nullptr, ask.value(PMIX_QUERY_NAMESPACES));
         EXPECT_EQ(nullptr, ask.value("nobody.knows"));
@@ -202,7 +202,7 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
         for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(keys[i], many.results[i].key);
 
         Ask some({"nobody.knows", "host.d", PMIX_QUERY_NAMESPACES});
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, some.status);
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, some.status);
         ASSERT_EQ(2u, some.n);
         EXPECT_STREQ("host.d", some.results[0].key);
         EXPECT_STREQ(PMIX_QUERY_NAMESPACES, some.results[1].key);
@@ -226,7 +226,7 @@ TEST_F(QueryTest, Query_AnyNumberOfKeys_OneInfoForEachAnswerInTheirOrder) {
 TEST_F(QueryTest, Query_InStrictMode_OneResultForEachQueryWithItsQualifiers) {
     start(true, true);
     Ask ask({"host.a", "nobody.knows", PMIX_QUERY_NAMESPACES, "host.a"}, flag("test.qualifier"));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, ask.status);
     ASSERT_EQ(1u, ask.n);
     EXPECT_STREQ(PMIX_QUERY_RESULTS, ask.results[0].key);
     const InfoView inner = infos_in(ask.results[0].value);
@@ -322,13 +322,13 @@ TEST_F(QueryTest, TwoQueriesForOneKey_HostAnswersTheSecond_ItIsNotTheAnswerToThe
     pmix_query_t queries[2] = {{keys, of_one.c_array(), of_one.size()}, {keys, of_two.c_array(), of_two.size()}};
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    ASSERT_EQ(PMIX_ERR_PARTIAL_SUCCESS, PMIx_Query_info(queries, 2, &results, &n));
+    ASSERT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, PMIx_Query_info(queries, 2, &results, &n));
     ASSERT_EQ(1u, n);
     EXPECT_STREQ("blue", results[0].value.data.string);
     PMIx_Info_free(results, n);
     EXPECT_EQ("blue", Ask({key}, of_job("two")).text("site.color"));
     EXPECT_EQ(1, host.upcalls) << "kept for the second";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("one")).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({key}, of_job("one")).status);
     EXPECT_EQ(2, host.upcalls) << "and not for the first";
 }
 
@@ -348,8 +348,8 @@ TEST_F(QueryTest, ARefreshAsksAgainAndReplacesWhatWasKept) {
     EXPECT_EQ(3, host.upcalls);
     // What the host does not know any more is not known here either.
     host.verdict = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.a"}).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({"host.a"}, flag(PMIX_QUERY_REFRESH_CACHE)).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({"host.a"}).status);
 }
 
 // rows: Q7
@@ -363,7 +363,7 @@ TEST_F(QueryTest, TheHostsAnswersAreKeptInBounds) {
     for (int i = 0; i < 200; ++i) Ask({"host." + std::to_string(i)});
     Ask({"host.a"});
     EXPECT_EQ(203, host.upcalls) << "the cache is bounded";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, Ask({"host.local"}, flag(PMIX_QUERY_LOCAL_ONLY)).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({"host.local"}, flag(PMIX_QUERY_LOCAL_ONLY)).status);
     EXPECT_EQ(203, host.upcalls);
 }
 
@@ -374,19 +374,19 @@ TEST_F(QueryTest, BadInputAndHostsThatCannot) {
     pmix_info_t* results = nullptr;
     size_t n = 0;
     pmix_query_t empty{};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(nullptr, 1, &results, &n));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 0, &results, &n));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 1, &results, &n)) << "no keys";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Query_info_nb(nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Query_info(nullptr, 1, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Query_info(&empty, 1, &results, &n)) << "no keys";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Query_info_nb(nullptr, 0, nullptr, nullptr));
     const pmix_proc_t proc = ProcId("here", 3).to_c();
     InfoList twice;
     twice.append(PMIX_PROCID, &proc, PMIX_PROC);
     twice.append_string(PMIX_NSPACE, "here");
     Ask ambiguous({PMIX_JOB_SIZE}, std::move(twice));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ambiguous.status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ambiguous.status);
 
     Ask ask({"nobody.knows"});
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask.status) << "there is no host to ask";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask.status) << "there is no host to ask";
     EXPECT_EQ(nullptr, ask.results);
     EXPECT_EQ(0u, ask.n);
     std::promise<pmix_status_t> promise;
@@ -397,7 +397,7 @@ TEST_F(QueryTest, BadInputAndHostsThatCannot) {
         static_cast<std::promise<pmix_status_t>*>(mine)->set_value(status);
     };
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Query_info_nb(&ask.query, 1, told, &promise));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, promise.get_future().get());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, promise.get_future().get());
 }
 
 // rows: Q10
@@ -440,10 +440,10 @@ TEST_F(QueryTest, CallbackGetsResultsThatItReleases) {
 TEST_F(QueryTest, TheHostsVerdict) {
     start();
     host.verdict = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, Ask({"host.secret"}).status);
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, Ask({"host.secret", PMIX_QUERY_NAMESPACES}).status);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, Ask({"host.secret"}).status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, Ask({"host.secret", PMIX_QUERY_NAMESPACES}).status);
     host.verdict = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, Ask({"host.secret"}).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, Ask({"host.secret"}).status);
 }
 
 }  // namespace query_test

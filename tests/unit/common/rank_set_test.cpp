@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/protocol/proc_set.h"
+#include "support/status.h"
 
 namespace pmix::common::rank_set_test {
 namespace {
@@ -145,10 +146,10 @@ TEST(RankSet, OfBits_WhateverIsAroundThem_IsTheSameSet) {
 TEST(RankSet, OfBits_WhatIsNoRank_IsRefused) {
     const Rank last_word = PMIX_RANK_VALID / 64 * 64;
     const std::vector<uint8_t> bits(8, 0xff), none(8, 0);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, RankSet::of_bits(63, bits).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, RankSet::of_bits(last_word, bits).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, RankSet::of_bits(UINT32_MAX / 64 * 64, bits).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, RankSet::of_bits(UINT32_MAX / 64 * 64, std::vector<uint8_t>(80, 1)).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, RankSet::of_bits(63, bits).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, RankSet::of_bits(last_word, bits).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, RankSet::of_bits(UINT32_MAX / 64 * 64, bits).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, RankSet::of_bits(UINT32_MAX / 64 * 64, std::vector<uint8_t>(80, 1)).status());
     EXPECT_TRUE(RankSet::of_bits(UINT32_MAX / 64 * 64, none).ok());
     EXPECT_TRUE(RankSet::of_bits(last_word - 64, bits).ok());
 }
@@ -176,10 +177,10 @@ TEST(ProcSet, ReadRanges_BitsBesideRangesAndLists_AreOneSet) {
     EXPECT_TRUE(set->has({"a", 64}));
     EXPECT_FALSE(set->has({"a", 65}));
     EXPECT_TRUE(set->has({"a", 68}));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"a", {}, 1, bits}}).status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"a", {0, kMaxListLength - 200}, 0, bits}}).status())
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"a", {}, 1, bits}}).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"a", {0, kMaxListLength - 200}, 0, bits}}).status())
         << "more than a list may have";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"", {}, 0, bits}}).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_ranges({}, {{"", {}, 0, bits}}).status());
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(Decompress, StreamsOfOtherReleases_AreReadByTheirFirstBytes) {
         for (size_t hint : {size_t{0}, size_t{1}, plain().size(), size_t{1} << 40})
             EXPECT_EQ(plain(), text_of(decompress_bounded(stream, 1000, hint)));
         EXPECT_EQ(plain(), text_of(decompress_bounded(stream, plain().size())));
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, decompress_bounded(stream, plain().size() - 1).status());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, decompress_bounded(stream, plain().size() - 1).status());
     }
 }
 
@@ -58,7 +58,7 @@ TEST(Decompress, DamagedStreams_AreAStatus) {
             EXPECT_FALSE(decompress_bounded(Bytes(stream.data(), n), 1000).ok()) << n;
         auto longer = stream;
         longer.push_back(0);
-        EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, decompress_bounded(longer, 1000).status());
+        EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decompress_bounded(longer, 1000).status());
         for (size_t i = 4; i < stream.size(); ++i) {
             auto changed = stream;
             changed[i] ^= 0x55;
@@ -139,16 +139,16 @@ TEST(Regex2Test, Generate_LongList_IsCompressedAndReadBack) {
 TEST(Regex2Test, BadInput_IsRefusedAndNothingIsLeft) {
     Regex2 r;
     pmix_info_t info{};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2(nullptr, nullptr, 0, &r));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("", nullptr, 0, &r));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("a", nullptr, 1, &r));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("a", &info, 0, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2(nullptr, nullptr, 0, &r));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("", nullptr, 0, &r));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("a", nullptr, 1, &r));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_generate_regex2("a", &info, 0, nullptr));
     EXPECT_EQ(nullptr, r.type);
     char* text = reinterpret_cast<char*>(1);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_parse_regex2(nullptr, nullptr, 0, &text));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_parse_regex2(nullptr, nullptr, 0, &text));
     EXPECT_EQ(nullptr, text);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_parse_regex2(&r, nullptr, 0, nullptr));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_parse_regex2(&r, nullptr, 0, &text)) << "no type";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_parse_regex2(&r, nullptr, 0, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_parse_regex2(&r, nullptr, 0, &text)) << "no type";
 }
 
 // rows: V18
@@ -157,12 +157,12 @@ TEST(Regex2Test, Parse_UnknownFormOrDamage_IsAStatus) {
         const pmix_regex2_t r = {const_cast<char*>(type), bytes.data(), bytes.size()};
         return read_regex2(r).status();
     };
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read("pmix", {'a', 0}));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read("raw", {'a', 0, 'b', 0}));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read("compress", {1, 0, 0}));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read("compress", {1, 0, 0, 0, 'x', 'y'}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, read("pmix", {'a', 0}));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read("raw", {'a', 0, 'b', 0}));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read("compress", {1, 0, 0}));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read("compress", {1, 0, 0, 0, 'x', 'y'}));
     const pmix_regex2_t none = {const_cast<char*>("raw"), nullptr, 3};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_regex2(none).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_regex2(none).status());
     for (const auto& stream : {kZstd, kLz4}) {
         auto bytes = with_length(stream, static_cast<uint32_t>(plain().size()));
         const pmix_regex2_t r = {const_cast<char*>("compress"), bytes.data(), bytes.size()};
@@ -198,9 +198,9 @@ TEST(Regex2Test, MapBytes_EachTypeOfValue_IsTheSameMap) {
     value.data.regex2 = &r;
     EXPECT_EQ(expected, nodes());
     value.data.regex2 = nullptr;
-    EXPECT_EQ(PMIX_ERR_TYPE_MISMATCH, map_bytes(value, expanded, &bytes));
+    EXPECT_STATUS(PMIX_ERR_TYPE_MISMATCH, map_bytes(value, expanded, &bytes));
     value.type = PMIX_UINT32;
-    EXPECT_EQ(PMIX_ERR_TYPE_MISMATCH, map_bytes(value, expanded, &bytes));
+    EXPECT_STATUS(PMIX_ERR_TYPE_MISMATCH, map_bytes(value, expanded, &bytes));
 }
 
 }  // namespace

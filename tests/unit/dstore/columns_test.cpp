@@ -127,7 +127,7 @@ TEST(Columns, FindBehindTheLastIndex_IsAMiss) {
         get(*r, Owner::proc(3), key, &rc);
         EXPECT_STATUS(PMIX_SUCCESS, rc) << key;
         get(*r, Owner::proc(4), key, &rc);
-        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND) << key;
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc) << key;
     }
 }
 
@@ -204,7 +204,7 @@ TEST(Placement, AnswersAreThoseOfTheMap) {
         const AppRange apps[] = {{0, 2}, {2, 1}, {3, map.rank_limit() - 3}};
         ASSERT_STATUS(PMIX_SUCCESS, w->set_placement({&map, nodes, ids, aliases, apps}));
         const NodeAlias of_no_node[] = {{map.nnodes(), "beyond"}};
-        EXPECT_EQ(make_writer()->set_placement({&map, nodes, ids, of_no_node, apps}), PMIX_ERR_BAD_PARAM);
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, make_writer()->set_placement({&map, nodes, ids, of_no_node, apps}));
         EXPECT_EQ(r->nodes(), map.nnodes());
         for (uint32_t k = 0; k < map.rank_limit() + 3; ++k) {
             const uint32_t node = map.node_of(k);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "dstore/layout.h"
+#include "support/status.h"
 #include "support/store_values.h"
 
 namespace pmix::dstore::contribution_test {
@@ -88,10 +89,10 @@ TEST(Chunk, ForeignMagicAndVersion) {
     Buffer bytes = chunk_of(1, {1, 0, true}, Records().add("k", u16(1)));
     Buffer other = bytes;
     other[0] = 'X';
-    EXPECT_EQ(ChunkView::check(other).status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ChunkView::check(other).status());
     other = bytes;
     other[4] = 2;
-    EXPECT_EQ(ChunkView::check(other).status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ChunkView::check(other).status());
 }
 
 TEST(Chunk, EveryTruncation) {

@@ -90,7 +90,7 @@ TEST(Gaps, Ingest_MoreGapsThanAChainHolds_RefusesAndKeepsWhatItHas) {
     const uint64_t bytes = w->published_bytes();
     for (int i = 0; i < 3; ++i) {
         const Ingested in = w->ingest(delta_of(g + 1, g + 2, true));
-        EXPECT_EQ(in.status, PMIX_ERR_OUT_OF_RESOURCE);
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, in.status);
         EXPECT_EQ(in.blocks, 0u);
     }
     EXPECT_EQ(w->published_bytes(), bytes);
@@ -108,7 +108,7 @@ TEST(Gaps, Ingest_MoreGapsThanAChainHolds_RefusesAndKeepsWhatItHas) {
     EXPECT_EQ(r->generation_of(3), layout::kMaxChain + 2);
     EXPECT_EQ(get(*r, Owner::proc(3), "k"), u32(g + 1));
     ASSERT_EQ(w->ingest(delta_of(g + 2, g + 3, true)).blocks, 1u);
-    EXPECT_EQ(w->ingest(delta_of(g + 5, g + 6, true)).status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->ingest(delta_of(g + 5, g + 6, true)).status);
     ASSERT_EQ(w->ingest(chunk_of(3, {g + 6, 0, true}, Records().add("k", u32(g + 6)))).blocks, 1u);
     EXPECT_EQ(r->generation_of(3), g + 6);
     EXPECT_EQ(get(*r, Owner::proc(3), "k"), u32(g + 6));

@@ -82,11 +82,11 @@ TEST(Qualifiers, StoredValue_OfAnotherForm_IsNotTakenForOne) {
     };
     const auto status = [&](const Value& value) { return dstore::read_stored(encoded(value), "key").status(); };
     EXPECT_STATUS(PMIX_SUCCESS, status(array(list_of({{"key", text("v")}, {"*a", text("1")}}))));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(text("no array")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(array(InfoList())));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(array(list_of({{"other", text("v")}, {"*a", text("1")}}))));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(array(list_of({{"key", text("v")}, {"a", text("1")}}))));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, dstore::read_stored({}, "key").status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(text("no array")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(array(InfoList())));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(array(list_of({{"other", text("v")}, {"*a", text("1")}}))));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(array(list_of({{"key", text("v")}, {"a", text("1")}}))));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, dstore::read_stored({}, "key").status());
 }
 
 // A host's job, and a client's Gets of it.
@@ -264,7 +264,7 @@ TEST_F(HostsQualified, Malformed_AreRefused) {
          std::array{text("no array"), array(list_of({{PMIX_QUALIFIED_VALUE, text("v")}, {"*a", text("1")}}))}) {
         InfoList list;
         list.append(PMIX_QUALIFIED_VALUE, std::move(bad));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("bad", 1, list));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, server.add_job("bad", 1, list));
     }
 }
 

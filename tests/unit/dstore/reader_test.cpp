@@ -171,8 +171,8 @@ TEST(Reader, ListsEachKeyOnce) {
     EXPECT_EQ(all["n"], u32(5));
     ASSERT_STATUS(PMIX_SUCCESS, list(Owner::proc(3)));
     EXPECT_EQ(all.size(), 25u);
-    EXPECT_EQ(list(Owner::proc(77)), PMIX_ERR_NOT_FOUND);
-    EXPECT_EQ(list(Owner::session(0)), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, list(Owner::proc(77)));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, list(Owner::session(0)));
 }
 
 TEST(Reader, AnyRank) {
@@ -189,7 +189,7 @@ TEST(Reader, AnyRank) {
     EXPECT_EQ(copy_of(f), text("host"));
     ASSERT_STATUS(PMIX_SUCCESS, r->find_any_rank(Key("pmix.hname"), f));
     EXPECT_EQ(f.index(), 0u);
-    EXPECT_EQ(r->find_any_rank(Key("none"), f), PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, r->find_any_rank(Key("none"), f));
 }
 
 TEST(Reader, FindAnyRank_OfKeyThatSeveralRanksHave_TakesTheLowest) {
@@ -212,9 +212,9 @@ TEST(Reader, Find_WhereAReferenceLeadsOutside_IsAnErrorAndNoMiss) {
     auto mapping = Mapping::over(image.data(), image.size());
     pmix_status_t rc = PMIX_SUCCESS;
     get(Reader(*mapping), Owner::app(3), "key", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, rc);
     get(Reader(*mapping), Owner::app(2), "key", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc);
 }
 
 TEST(Reader, Find_WhereAColumnNamesAValueThatItHasNot_IsAnError) {
@@ -232,12 +232,12 @@ TEST(Reader, Find_WhereAColumnNamesAValueThatItHasNot_IsAnError) {
     EXPECT_EQ(get(Reader(*mapping), Owner::proc(0), "k"), text("near"));
     pmix_status_t rc = PMIX_SUCCESS;
     get(Reader(*mapping), Owner::proc(1), "k", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, rc);
 }
 
 TEST(Reader, OnlyTakesOurSealedSegments) {
     EXPECT_FALSE(Reader::open(-1).ok());
-    EXPECT_EQ(Reader::open(open("/dev/null", O_RDONLY | O_CLOEXEC)).status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, Reader::open(open("/dev/null", O_RDONLY | O_CLOEXEC)).status());
     auto w = small_store();
     const Buffer image = image_of(*w);
     auto file_with = [&](const Buffer& bytes, bool sealed) {
@@ -249,13 +249,13 @@ TEST(Reader, OnlyTakesOurSealedSegments) {
         return fd;
     };
     EXPECT_TRUE(Reader::open(file_with(image, true)).ok());
-    EXPECT_EQ(Reader::open(file_with(image, false)).status(), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(Reader::open(file_with(Buffer(image.begin(), image.begin() + 100), true)).status(),
-              PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, Reader::open(file_with(image, false)).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  Reader::open(file_with(Buffer(image.begin(), image.begin() + 100), true)).status());
     for (size_t i : {0u, 8u}) {
         Buffer other = image;
         other[i] ^= 1;
-        EXPECT_EQ(Reader::open(file_with(other, true)).status(), PMIX_ERR_NOT_SUPPORTED);
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, Reader::open(file_with(other, true)).status());
     }
     // A header that promises more than the file has is not followed into a signal.
     Buffer liar = image;

@@ -52,7 +52,7 @@ TEST(Writer, EmptyCommitCountsOnce) {
     EXPECT_TRUE(other->reader().has_commits(0));
     pmix_status_t rc;
     get(other->reader(), Owner::proc(0), "k", &rc);
-    EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc);
 }
 
 TEST(Writer, DeltasCarryOnlyNews) {
@@ -187,18 +187,18 @@ TEST(Writer, ForeignBytesAreRefused) {
     const Buffer garbage(64, 0x5a);
     bytes.insert(bytes.end(), garbage.begin(), garbage.end());
     Ingested in = w->ingest(bytes);
-    EXPECT_EQ(in.status, PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, in.status);
     EXPECT_EQ(in.chunks, 1u);
     EXPECT_EQ(in.blocks, 1u);
     bytes = good;
     bytes.resize(bytes.size() - 8);
-    EXPECT_EQ(w->ingest(bytes).status, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, w->ingest(bytes).status);
     EXPECT_STATUS(PMIX_SUCCESS, w->ingest({}).status);
     // Only processes, and only real ones, have contributions.
     ChunkBuilder b;
     b.begin(Owner::job(), {1, 0, true});
-    EXPECT_EQ(w->ingest(b.finish(0).value()).status, PMIX_ERR_UNPACK_FAILURE);
-    EXPECT_EQ(w->ingest(chunk_of(PMIX_RANK_WILDCARD, {1, 0, true}, Records())).status, PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, w->ingest(b.finish(0).value()).status);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, w->ingest(chunk_of(PMIX_RANK_WILDCARD, {1, 0, true}, Records())).status);
 }
 
 }  // namespace

@@ -28,15 +28,16 @@ TEST(Writer, QuotaIsKept) {
     auto w = make_writer(options);
     w->add_local(0);
     ASSERT_TRUE(w->commit(0, Records().add("a", blob(2000, 1)).list()).ok());
-    EXPECT_EQ(w->commit(0, Records().add("b", blob(3000, 1)).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->commit(0, Records().add("r", blob(5000, 1), PMIX_REMOTE).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->commit(0, Records().add("b", blob(3000, 1)).list()).status());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  w->commit(0, Records().add("r", blob(5000, 1), PMIX_REMOTE).list()).status());
     EXPECT_EQ(w->committed(0), 1u);
     EXPECT_EQ(get(w->reader(), Owner::proc(0), "a"), blob(2000, 1));
     Buffer two = chunk_of(8, {1, 0, true}, Records().add("a", blob(5000, 1)));
     const Buffer small = chunk_of(9, {1, 0, true}, Records().add("a", u32(1)));
     two.insert(two.end(), small.begin(), small.end());
     const Ingested in = w->ingest(two);
-    EXPECT_EQ(in.status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, in.status);
     EXPECT_EQ(in.blocks, 1u);
     EXPECT_FALSE(w->reader().has_commits(8));
     EXPECT_TRUE(w->reader().has_commits(9));
@@ -47,8 +48,8 @@ TEST(Writer, Quota_CountsAllContributionsOfARank) {
     options.rank_quota = 4096;
     auto w = make_writer(options);
     EXPECT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(8, {1, 0, true}, Records().add("a", blob(2000, 1)))).status);
-    EXPECT_EQ(w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status,
-              PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  w->ingest(chunk_of(8, {2, 1, false}, Records().add("b", blob(3000, 1)))).status);
     EXPECT_EQ(get(w->reader(), Owner::proc(8), "b"), Buffer{});
     EXPECT_STATUS(PMIX_SUCCESS, w->ingest(chunk_of(9, {2, 1, false}, Records().add("b", blob(3000, 1)))).status);
 }
@@ -62,7 +63,7 @@ TEST(Writer, Quota_CountsValuesForRemotePeersAsLongAsTheyStand) {
         return w->commit(0, Records().add(key, blob(size, fill), PMIX_REMOTE).list()).status();
     };
     ASSERT_STATUS(PMIX_SUCCESS, commit("a", 1500, 1));
-    EXPECT_EQ(commit("b", 3000, 1), PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, commit("b", 3000, 1));
     // What is replaced counts no longer.
     for (uint8_t i = 2; i < 20; ++i) EXPECT_STATUS(PMIX_SUCCESS, commit("a", 1500, i)) << unsigned{i};
 }
@@ -115,9 +116,9 @@ TEST(Writer, FullIsAStatus) {
     small.rlim_cur = 1 << 20;
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
     const Buffer large = blob(4 << 20, 1);
-    EXPECT_EQ(w->commit(0, Records().add("k", large).list()).status(), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->put(Owner::job(), Records().add("k", large).list()), PMIX_ERR_OUT_OF_RESOURCE);
-    EXPECT_EQ(w->ingest(chunk).status, PMIX_ERR_OUT_OF_RESOURCE);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->commit(0, Records().add("k", large).list()).status());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->put(Owner::job(), Records().add("k", large).list()));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->ingest(chunk).status);
     EXPECT_EQ(w->committed(0), 1u);
     EXPECT_TRUE(w->commit(0, Records().add("small", blob(1000, 3)).list()).ok());
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);

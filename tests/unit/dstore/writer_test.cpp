@@ -12,7 +12,7 @@ TEST(Writer, Commit_OfManyKeysWithOneHash_IsRefusedAndChangesNothing) {
     for (const pmix_scope_t scope : {PMIX_GLOBAL, PMIX_REMOTE, PMIX_LOCAL}) {
         auto w = make_writer();
         w->add_local(0);
-        EXPECT_EQ(w->commit(0, records_of(keys, value, scope)).status(), PMIX_ERR_OUT_OF_RESOURCE);
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, w->commit(0, records_of(keys, value, scope)).status());
         EXPECT_EQ(w->committed(0), 0u);
         // In small commits: as many as a table of them may have, and no more.
         size_t taken = 0;
@@ -70,7 +70,7 @@ TEST(Writer, Commit_OfOneKeyInManyScopes_LeavesWhatCounts) {
         }
         pmix_status_t rc = PMIX_SUCCESS;
         const auto found = get(w->reader(), Owner::proc(0), "k", &rc);
-        ASSERT_EQ(here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << n;
+        ASSERT_STATUS(here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << n;
         EXPECT_EQ(found, here ? values[*here] : Buffer{}) << n;
     }
 }
@@ -95,11 +95,11 @@ TEST(Writer, PutIsSeenAtEveryAddress) {
         EXPECT_EQ(get(*r, Owner::proc(4'000'000'000u), "x"), text("proc"));
         pmix_status_t rc;
         get(*r, Owner::proc(3'999'999'999u), "x", &rc);
-        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc);
         get(*r, Owner::job(), "y", &rc);
-        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc);
         get(*r, Owner::app(2), "x", &rc);
-        EXPECT_EQ(rc, PMIX_ERR_NOT_FOUND);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, rc);
     }
 }
 
@@ -347,7 +347,7 @@ TEST(Writer, Commit_OfADeletion_HidesTheKeyFromThePeersOfItsScopeOnly) {
             EXPECT_EQ(listed, 1u + (reader == &w->reader() ? c.here : c.there));
             Found any;
             const bool found = reader == &w->reader() ? c.here : c.there;
-            EXPECT_EQ(reader->find_any_rank(Key("k"), any), found ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+            EXPECT_STATUS(found ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, reader->find_any_rank(Key("k"), any));
         }
         // A later put brings it back.
         ASSERT_TRUE(w->commit(2, Records().add("k", u32(7)).list()).ok());
@@ -376,15 +376,15 @@ TEST(Writer, Commit_OfADeletionOfWhatIsNotThere_ChangesNothing) {
 
 TEST(Writer, CommitRefuses) {
     auto w = make_writer();
-    EXPECT_EQ(w->commit(0, Records().add("k", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->commit(0, Records().add("k", u32(1)).list()).status());
     w->add_local(0);
-    EXPECT_EQ(w->commit(0, Records().add("k", u32(1), PMIX_INTERNAL).list()).status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(w->commit(0, Records().add("", u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(w->commit(0, Records().add(std::string(512, 'k'), u32(1)).list()).status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(w->commit(0, Records().add("k", Buffer{1}).list()).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->commit(0, Records().add("k", u32(1), PMIX_INTERNAL).list()).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->commit(0, Records().add("", u32(1)).list()).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->commit(0, Records().add(std::string(512, 'k'), u32(1)).list()).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->commit(0, Records().add("k", Buffer{1}).list()).status());
     EXPECT_EQ(w->committed(0), 0u);
     EXPECT_TRUE(w->commit(0, Records().add(std::string(511, 'k'), u32(1)).list()).ok());
-    EXPECT_EQ(w->put(Owner::proc(0), Records().add("k", u32(1)).list()), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, w->put(Owner::proc(0), Records().add("k", u32(1)).list()));
 }
 
 TEST(Writer, Find_OfKeysWithOneHash_TellsThemApart) {

@@ -163,10 +163,10 @@ TEST_F(PmixrunBootstrap, Add_WildcardWithADeadProcess_Fails) {
     const uint64_t member = calls({"one", 1});
     EXPECT_TRUE(open(leader));
     end(Proc{"one", 2});
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(leader));
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(member));
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(calls({"one", 3}))) << "it is late";
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(calls({"two", 0}, 1, {{"no-such-job", kAll}})));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status(leader));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status(member));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status(calls({"one", 3}))) << "it is late";
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status(calls({"two", 0}, 1, {{"no-such-job", kAll}})));
 }
 
 // The name is all that a process which was added knows: its leader says which group is meant. rows: R1
@@ -209,11 +209,11 @@ TEST_F(PmixrunBootstrap, SameName_AllLeadersHaveCalled_TheNextOnesFormAnotherGro
 // rows: R1
 TEST_F(PmixrunBootstrap, Leaders_WithDifferentNumbersAndACommonMember_AreRefused) {
     const uint64_t a = calls({"one", 0}, 2, {{"one", 1}, {"one", 2}}), m = calls({"one", 1});
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(calls({"two", 0}, 3, {{"one", kAll}})));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(a));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(m));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(calls({"one", 2}))) << "it is late";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status(calls({"three", 0}, 2))) << "the second leader is late";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status(calls({"two", 0}, 3, {{"one", kAll}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status(a));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status(m));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status(calls({"one", 2}))) << "it is late";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status(calls({"three", 0}, 2))) << "the second leader is late";
     // The same processes may begin again.
     const uint64_t again = calls({"one", 0}, 1, {{"one", 1}}), member = calls({"one", 1});
     EXPECT_STATUS(PMIX_SUCCESS, status(again));
@@ -227,8 +227,8 @@ TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_IsToldWhenItsJobHasTheGroup) {
     EXPECT_TRUE(open(lost)) << "its leader may be another";
     calls({"one", 1});
     EXPECT_STATUS(PMIX_SUCCESS, status(a));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(lost));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status(timed));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(lost));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status(timed));
     EXPECT_TRUE(open(other)) << "of a job that has no part in it: its leader is still to call";
     EXPECT_EQ((Members{{"three", 0}, {"three", 1}}), members(calls({"three", 0}, 1, {{"three", 1}})));
     EXPECT_STATUS(PMIX_SUCCESS, status(other));
@@ -238,9 +238,9 @@ TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_IsToldWhenItsJobHasTheGroup) {
 TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_EndsWithItsLimitAndItsProcess) {
     const uint64_t timed = calls({"one", 2}, 0, {}, 5), ended = calls({"one", 3});
     fire_timers();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status(timed));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status(timed));
     end(Proc{"one", 3});
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status(ended));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status(ended));
     const uint64_t leader = calls({"one", 0}, 1, {{"one", 2}});
     EXPECT_TRUE(open(leader)) << "it has given up and must call again";
     EXPECT_STATUS(PMIX_SUCCESS, status(calls({"one", 2})));
@@ -251,10 +251,10 @@ TEST_F(PmixrunBootstrap, Member_ThatNobodyAdds_EndsWithItsLimitAndItsProcess) {
 TEST_F(PmixrunBootstrap, Limit_OfAnyCaller_EndsItForAll) {
     const uint64_t a = calls({"one", 0}, 2, {{"one", 1}, {"one", 2}}), b = calls({"one", 1}, 0, {}, 5);
     fire_timers();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status(a));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status(b));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status(calls({"one", 2}))) << "late";
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status(calls({"two", 0}, 2))) << "late";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status(a));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status(b));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status(calls({"one", 2}))) << "late";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status(calls({"two", 0}, 2))) << "late";
     const uint64_t c = calls({"one", 0}, 2), d = calls({"two", 0}, 2);
     EXPECT_EQ((Members{{"one", 0}, {"two", 0}}), members(c));
     EXPECT_STATUS(PMIX_SUCCESS, status(d));

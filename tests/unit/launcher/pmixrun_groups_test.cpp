@@ -141,10 +141,10 @@ void bootstrap_job_ended(const char*) {}
 // The members of one node have called, and failed, when the other job ends; those of the other node call afterwards.
 TEST_F(PmixrunGroups, WhoIsLateForADestructThatFailedIsAnsweredAfterTheJobsEndToo) {
     uint64_t first = comes(0, PMIX_GROUP_DESTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC);
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
     end_child();
     uint64_t late = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC);
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(late));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, answer(late));
     // Nothing of it affects the next group of that name.
     uint64_t a = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
     EXPECT_TRUE(open(a));
@@ -157,9 +157,9 @@ TEST_F(PmixrunGroups, AJobsEndEndsTheDestructForThoseToComeToo) {
     uint64_t first = comes(0, PMIX_GROUP_DESTRUCT, {"child", "parent"});
     EXPECT_TRUE(open(first));
     end_child();
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC,
-              answer(comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, answer(first));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC,
+                  answer(comes(1, PMIX_GROUP_DESTRUCT, {"parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
     uint64_t a = comes(1, PMIX_GROUP_DESTRUCT, {"parent"}), b = comes(0, PMIX_GROUP_DESTRUCT, {"parent"});
     EXPECT_STATUS(PMIX_SUCCESS, answer(a));
     EXPECT_STATUS(PMIX_SUCCESS, answer(b));
@@ -176,8 +176,8 @@ TEST_F(PmixrunGroups, Construct_SameNameOfTwoJobs_AreTwoOperations) {
 }
 
 TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC,
-              answer(comes(0, PMIX_GROUP_CONSTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC,
+                  answer(comes(0, PMIX_GROUP_CONSTRUCT, {"child", "parent"}, PMIX_ERR_PROC_TERM_WO_SYNC)));
     end_child();
     // The survivors make a group of that name without those who are gone; nobody has been late for the first.
     uint64_t a = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"});
@@ -185,7 +185,7 @@ TEST_F(PmixrunGroups, LateForAConstructIsWhoNamesTheSameProcesses) {
     uint64_t b = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"});
     EXPECT_STATUS(PMIX_SUCCESS, answer(a));
     EXPECT_STATUS(PMIX_SUCCESS, answer(b));
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child", "parent"})))
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, answer(comes(1, PMIX_GROUP_CONSTRUCT, {"child", "parent"})))
         << "late after all";
 }
 
@@ -207,9 +207,9 @@ TEST_F(PmixrunGroups, WhoCallsAndEndsIsNoBeginningOfAnotherGroup) {
     groups_proc_ended();
     for (uint32_t flags : {0u, static_cast<uint32_t>(FORGIVING)}) {
         uint64_t a = comes(0, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
-        EXPECT_EQ(flags != 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, answer(a));
+        EXPECT_STATUS(flags != 0 ? PMIX_SUCCESS : PMIX_ERR_PROC_TERM_WO_SYNC, answer(a));
         uint64_t b = comes(1, PMIX_GROUP_CONSTRUCT, {"parent"}, PMIX_SUCCESS, flags);
-        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, answer(b)) << "nobody else comes to it";
+        EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, answer(b)) << "nobody else comes to it";
     }
 }
 
@@ -277,7 +277,7 @@ TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
         hear(on_collective_failed, kind, kind == CONNECT ? 1 : 0, PMIX_ERR_PARTIAL_SUCCESS);
         begins[kind](both_jobs(), &late);
         EXPECT_EQ(1, late.count);
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, late.status);
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, late.status);
         begins[kind](both_jobs(), &waits);
         EXPECT_EQ(0, waits.count) << "the next round is another";
         if (kind != DISCONNECT) {
@@ -287,7 +287,7 @@ TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
         }
         end_child();
         EXPECT_EQ(1, waits.count);
-        EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, waits.status);
+        EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, waits.status);
         for (Begin begin : begins) {
             Answers gone;
             begin(both_jobs(), &gone);

@@ -71,27 +71,27 @@ TEST(OpenPmixHelloTest, Names_LongerThanAnyIs_Refused) {
         m.*member += std::string(255 - (m.*member).size(), '0');
         EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload_of(m)));
         m.*member += '0';
-        EXPECT_EQ(decode_request(payload_of(m)), PMIX_ERR_UNPACK_FAILURE);
+        EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload_of(m)));
     }
     ConnectRequest m = client();
     m.id.nspace.assign(256, 'n');
-    EXPECT_EQ(decode_request(payload_of(m)), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload_of(m)));
 }
 
 TEST(OpenPmixHelloTest, Credential_LongerThanTheMessage_Refused) {
     std::vector<uint8_t> payload = payload_of(client());
     std::memset(payload.data() + sizeof "native", 0xff, 4);
-    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload));
 }
 
 TEST(OpenPmixHelloTest, KindOrEncoding_Unknown_Refused) {
     std::vector<uint8_t> payload = payload_of(client());
     payload[sizeof "native" + 4 + 8] = kPeerKinds;
-    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload));
 
     payload = payload_of(client());
     std::memcpy(payload.data() + payload.size() - sizeof "hash" - 1 - sizeof "v41", "v12", 3);
-    EXPECT_EQ(decode_request(payload), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, decode_request(payload));
 }
 
 TEST(OpenPmixHelloTest, TrailingBytes_NeitherInfosNorANul_Refused) {
@@ -115,10 +115,10 @@ TEST(OpenPmixHelloTest, TrailingBytes_BehindInfos_OnlyANul) {
     payload.push_back(0);
     EXPECT_STATUS(PMIX_SUCCESS, decode_request(payload));
     payload.back() = 1;
-    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload));
     payload.back() = 0;
     payload.push_back(0);
-    EXPECT_EQ(decode_request(payload), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_request(payload));
 }
 
 TEST(OpenPmixHelloTest, Header_NotOfAConnectMessage_Refused) {
@@ -127,14 +127,14 @@ TEST(OpenPmixHelloTest, Header_NotOfAConnectMessage_Refused) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(words);
     EXPECT_STATUS(PMIX_SUCCESS, read_connect_header({bytes, 16}, &size));
     EXPECT_EQ(size, 100u);
-    EXPECT_EQ(read_connect_header({bytes, 15}, &size), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_connect_header({bytes, 15}, &size));
     words[2] = kMaxConnectPayload + 1;
-    EXPECT_EQ(read_connect_header({bytes, 16}, &size), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_connect_header({bytes, 16}, &size));
     words[2] = 0;
-    EXPECT_EQ(read_connect_header({bytes, 16}, &size), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_connect_header({bytes, 16}, &size));
     words[2] = 100;
     words[1] = 101;
-    EXPECT_EQ(read_connect_header({bytes, 16}, &size), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_connect_header({bytes, 16}, &size));
 }
 
 TEST(OpenPmixHelloTest, Reply_ByteByByte_CompleteAtItsLast) {
@@ -175,7 +175,7 @@ TEST(OpenPmixHelloTest, Reply_Refusal_IsItsStatusAlone) {
     size_t used = 0;
     ASSERT_STATUS(PMIX_SUCCESS, decode_reply(bytes, form, &out, &used));
     EXPECT_EQ(used, 4u);
-    EXPECT_EQ(out.status, PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, out.status);
 }
 
 TEST(OpenPmixHelloTest, Reply_NamespaceWithoutItsEnd_Refused) {
@@ -185,7 +185,7 @@ TEST(OpenPmixHelloTest, Reply_NamespaceWithoutItsEnd_Refused) {
     std::memset(bytes.data() + 4, 'x', 256);
     ConnectReply out;
     size_t used = 0;
-    EXPECT_EQ(decode_reply(bytes, form, &out, &used), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode_reply(bytes, form, &out, &used));
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST(OpenPmixMessagesTest, Described_OtherTypeOrNone_Refused) {
     ASSERT_EQ(bytes, (std::vector<uint8_t>{PMIX_INT32, 2, PMIX_STATUS, 0}));
     EXPECT_STATUS(PMIX_SUCCESS, decode(bytes, described, &out));
     bytes[2] = PMIX_INT32;
-    EXPECT_EQ(decode(bytes, described, &out), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode(bytes, described, &out));
 }
 
 TEST(OpenPmixMessagesTest, Counts_BeyondTheBytes_Refused) {
@@ -188,7 +188,7 @@ TEST(OpenPmixMessagesTest, Elements_ThatTakeMoreMemoryThanIsGranted_Refused) {
     bytes.insert(bytes.end(), number, common::put_flex(number, common::fold(kInfos)));
     for (uint32_t i = 0; i < kInfos; ++i) bytes.insert(bytes.end(), {0, 0, 0});
     InfosReply out;
-    EXPECT_EQ(decode(bytes, traits, &out), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode(bytes, traits, &out));
 }
 
 TEST(OpenPmixMessagesTest, Section_OfTheOtherKind_Refused) {
@@ -200,7 +200,7 @@ TEST(OpenPmixMessagesTest, Section_OfTheOtherKind_Refused) {
     EXPECT_EQ(bytes[bytes.size() - 2], kNotDescribed);
     bytes[bytes.size() - 2] = kFullyDescribed;
     CommitRequest out;
-    EXPECT_EQ(decode(bytes, plain, &out), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode(bytes, plain, &out));
 }
 
 TEST(OpenPmixMessagesTest, Encode_OfWhatCannotBe_LeavesTheBytes) {
@@ -209,7 +209,7 @@ TEST(OpenPmixMessagesTest, Encode_OfWhatCannotBe_LeavesTheBytes) {
     m.values.pairs.emplace_back().key = "k";
     m.values.pairs[0].value.c_ptr()->type = 40000;
     std::vector<uint8_t> bytes = {1, 2, 3};
-    EXPECT_EQ(encode(m, traits, &bytes), PMIX_ERR_UNKNOWN_DATA_TYPE);
+    EXPECT_STATUS(PMIX_ERR_UNKNOWN_DATA_TYPE, encode(m, traits, &bytes));
     EXPECT_EQ(bytes.size(), 3u);
     m.values.pairs[0].value.c_ptr()->type = PMIX_UNDEF;
 }
@@ -234,7 +234,7 @@ TEST(OpenPmixMessagesTest, Encode_OfTypesThatTheReleaseLacks_IsNotSupported) {
         m.values.pairs[0].value.c_ptr()->type = PMIX_DATA_ARRAY;
         m.values.pairs[0].value.c_ptr()->data.darray = held;
         std::vector<uint8_t> bytes;
-        EXPECT_EQ(encode(m, *traits_of("5.0.7", "v41", 1), &bytes), PMIX_ERR_NOT_SUPPORTED);
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, encode(m, *traits_of("5.0.7", "v41", 1), &bytes));
         EXPECT_TRUE(bytes.empty());
         EXPECT_STATUS(PMIX_SUCCESS, encode(m, *traits_of("6.1.0", "v61", 1), &bytes));
         m.values.pairs[0].value.c_ptr()->type = PMIX_UNDEF;  // nothing in it is the value's
@@ -288,9 +288,9 @@ TEST(OpenPmixMessagesTest, Notices_OfTheNewestRelease_HaveTheirBytes) {
 TEST(OpenPmixMessagesTest, Command_OfAnotherRequest_Refused) {
     const Traits traits = *traits_of("4.2.2", "v41", 1);
     FinalizeRequest out;
-    EXPECT_EQ(decode(encoded(JobDataRequest{}, traits), traits, &out), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, decode(encoded(JobDataRequest{}, traits), traits, &out));
     uint8_t command = 0;
-    EXPECT_EQ(read_command({}, traits, &command), PMIX_ERR_UNPACK_FAILURE);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_command({}, traits, &command));
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST_F(StreamTest, Message_LargerThanTheBound_EndsTheConnection) {
     connect();
     write(message(101, 1001));
     ASSERT_TRUE(until([&] { return handler_.closed != 1; }));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
 }
 
 TEST_F(StreamTest, ConnectMessage_Again_EndsTheConnection) {
@@ -191,7 +191,7 @@ TEST_F(StreamTest, ConnectMessage_Again_EndsTheConnection) {
     std::vector<uint8_t> bytes(16, 0xff);
     write(bytes);
     ASSERT_TRUE(until([&] { return handler_.closed != 1; }));
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, handler_.closed);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, handler_.closed);
 }
 
 TEST_F(StreamTest, Close_InAMessage_TellsNothingMore) {
@@ -213,7 +213,7 @@ TEST_F(StreamTest, OtherEnd_ThatCloses_IsALostConnection) {
     connect();
     pair_->far.reset();
     ASSERT_TRUE(until([&] { return handler_.closed != 1; }));
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, handler_.closed);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, handler_.closed);
     on_loop([&] {
         transport::assert_on_loop();
         stream_->send(101, {});  // goes nowhere
@@ -231,7 +231,7 @@ TEST_F(StreamTest, Queue_BeyondItsBound_EndsTheConnection) {
         for (int i = 0; i < 100; ++i) stream_->send(101, payload);
     });
     ASSERT_TRUE(until([&] { return handler_.closed != 1; }));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, handler_.closed);
 }
 
 TEST_F(StreamTest, NothingIsUnread_ItsMemoryIsTheLoops) {

@@ -95,14 +95,14 @@ TEST(OpenPmixTellable, Lookup_ThatLosesSomeOrAll_IsToldByItsStatus) {
     EXPECT_STATUS(PMIX_SUCCESS, openpmix::tellable_part(found, traits).status.value);
     found.data->elements[1].value = without_data(PMIX_PROC);
     const auto some = openpmix::tellable_part(found, traits);
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, some.status.value);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, some.status.value);
     ASSERT_EQ(1u, some.data->elements.size());
     EXPECT_STREQ("fine", some.data->elements[0].key);
     EXPECT_EQ(3u, some.data->elements[0].proc.rank);
     EXPECT_EQ(9u, some.data->elements[0].value.data.uint32);
     found.data->elements[0].value = without_data(PMIX_INFO);
     const auto none = openpmix::tellable_part(found, traits);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, none.status.value);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, none.status.value);
     EXPECT_FALSE(none.data);
 }
 

@@ -135,16 +135,16 @@ TEST_F(CleanupTest, FolderInAFolder_GoesFirst) {
 
 TEST_F(CleanupTest, ContradictionsAreRefusedAsAWhole) {
     const std::string f = file("f"), d = folder("d"), g = file("g");
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {f}));
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES,
-              add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {f}}));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {f}));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES,
+                  add({f}, {}, {.recursive = false, .only_empty = false, .leave_top = false, .ignore = {f}}));
     ASSERT_STATUS(PMIX_SUCCESS,
                   add({}, {d}, {.recursive = false, .only_empty = false, .leave_top = true, .ignore = {g}}));
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {d})) << "another rule for the same folder";
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({g}, {})) << "somebody wants to keep it";
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({d}, {})) << "a file now";
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({f}, {d})) << "another rule for the same folder";
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({g}, {})) << "somebody wants to keep it";
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({d}, {})) << "a file now";
     for (const char* bad : {"relative", "/", "", "/tmp/..", "/tmp/."})
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({bad}, {})) << bad;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, add({bad}, {})) << bad;
     EXPECT_EQ(1u, cleanup.size()) << "nothing of what was refused is registered";
 }
 
@@ -200,10 +200,10 @@ TEST_F(CleanupTest, ProtectedPath_RequestCancelled_IsFree) {
     const CleanupRules rules{.recursive = false, .only_empty = false, .leave_top = false, .ignore = {keep}};
     ASSERT_STATUS(PMIX_SUCCESS, add({a, b}, {}, rules, {1}, "one"));
     ASSERT_STATUS(PMIX_SUCCESS, add({a}, {}, rules, {2}, "two"));
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
     const std::string one = "one", two = "two";
     EXPECT_EQ(2u, cleanup.cancel(1, &one));
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({keep}, {}));
     EXPECT_EQ(1u, cleanup.cancel(1, &two));
     EXPECT_STATUS(PMIX_SUCCESS, add({keep}, {}));
 }
@@ -218,8 +218,8 @@ TEST_F(CleanupTest, ManyPathsAreLookedUpAndBounded) {
     }
     ASSERT_STATUS(PMIX_SUCCESS, add(files, folders, rules));
     EXPECT_EQ(40'000u, cleanup.size());
-    EXPECT_EQ(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({rules.ignore.back()}, {}));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/more"}, {}, {}, std::vector<MemberId>(10'000, 1)));
+    EXPECT_STATUS(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES, add({rules.ignore.back()}, {}));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/more"}, {}, {}, std::vector<MemberId>(10'000, 1)));
     EXPECT_STATUS(PMIX_SUCCESS, add({"/nowhere/more"}, {}));
     EXPECT_EQ(40'001u, cleanup.cancel(1, nullptr));
     EXPECT_EQ(0u, cleanup.size());
@@ -236,11 +236,11 @@ TEST_F(CleanupTest, Add_PathOrNameTooLong_IsRefusedAsAWhole) {
         rules.ignore = {std::move(what)};
         return rules;
     };
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({"/nowhere/f", more}, {}));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({}, {"/nowhere/d", more}));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, add({"/nowhere/f"}, {}, ignoring(more)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              add({"/nowhere/f"}, {}, {}, {1}, std::string(common::kMaxCleanupId + 1, 'i').c_str()));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, add({"/nowhere/f", more}, {}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, add({}, {"/nowhere/d", more}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, add({"/nowhere/f"}, {}, ignoring(more)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  add({"/nowhere/f"}, {}, {}, {1}, std::string(common::kMaxCleanupId + 1, 'i').c_str()));
     EXPECT_EQ(0u, cleanup.size());
     EXPECT_STATUS(PMIX_SUCCESS, add({most}, {}, ignoring(path_of(PATH_MAX - 2)), {1},
                                     std::string(common::kMaxCleanupId, 'i').c_str()));
@@ -264,7 +264,8 @@ TEST_F(CleanupTest, Memory_IsTheUsersUntilThePathsAreGone) {
     const std::string second = "second", name = "large";
     EXPECT_EQ(100u, cleanup.cancel(1, &second));
     EXPECT_EQ(large, account->used());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, add({"/nowhere/g", "/nowhere/h"}, {}, {}, std::vector<MemberId>(20'000, 1)));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  add({"/nowhere/g", "/nowhere/h"}, {}, {}, std::vector<MemberId>(20'000, 1)));
     EXPECT_EQ(large, account->used());
     EXPECT_EQ(100u, cleanup.size()) << "nothing of what was refused is registered";
     end(1);

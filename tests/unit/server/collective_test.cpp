@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "support/status.h"
+
 namespace collective_test {
 
 using namespace pmix::server;
@@ -178,7 +180,7 @@ TEST(CollectiveTest, DeathBreaksTheTurnOnceAndLateCallersGetItsStatus) {
     c.end(e.round, PMIX_ERR_PARTIAL_SUCCESS);
     auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
-    EXPECT_EQ(late.status, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, late.status);
     EXPECT_EQ(c.signatures(), 0u) << "everybody has come or gone";
 }
 
@@ -237,7 +239,7 @@ TEST(CollectiveTest, BeginsAnew_LaterRoundsHaveEnded_NewProcessMeetsThemInTheirO
     EXPECT_EQ(open.round, c.enter(kAll, caller(1)).round);
     const auto late = c.enter(kAll, caller(1));
     EXPECT_EQ(State::over, late.state);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, late.status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, late.status);
     EXPECT_TRUE(c.enter(kAll, caller(1)).first) << "and then a new one";
     EXPECT_EQ(State::complete, c.enter(kAll, caller(2)).state);
 }
@@ -266,7 +268,7 @@ TEST(CollectiveTest, RoundThatStartsAfterADeathIsBrokenAtOnce) {
     auto e = c.enter(kAll, caller(0));
     EXPECT_EQ(e.state, State::broken);
     c.end(e.round, PMIX_ERR_PARTIAL_SUCCESS);
-    EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, c.enter(kAll, caller(1)).status);
     EXPECT_EQ(c.signatures(), 0u);
 }
 
@@ -282,7 +284,7 @@ TEST(CollectiveTest, TimeoutAnswersLateCallersAndTheNextRoundWorks) {
     EXPECT_EQ(next.state, State::waiting);
     auto late = c.enter(kAll, caller(2));
     EXPECT_EQ(late.state, State::over);
-    EXPECT_EQ(late.status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, late.status);
     c.enter(kAll, caller(1));
     EXPECT_EQ(c.enter(kAll, caller(2)).state, State::complete);
     c.end(next.round, PMIX_SUCCESS);
@@ -295,7 +297,7 @@ TEST(CollectiveTest, EndedTwiceAndUnknownRoundsAreIgnored) {
     auto e = c.enter(kAll, caller(0));
     c.end(e.round, PMIX_ERR_TIMEOUT);
     c.end(e.round, PMIX_SUCCESS);
-    EXPECT_EQ(c.enter(kAll, caller(1)).status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, c.enter(kAll, caller(1)).status);
     c.end(12345, PMIX_SUCCESS);
     EXPECT_EQ(c.signature_of(12345), nullptr);
 }
@@ -373,7 +375,7 @@ TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
     auto late = c.enter(both, caller(1));
     EXPECT_EQ(late.state, State::over);
     EXPECT_EQ(late.round, first.round);
-    EXPECT_EQ(late.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, late.status);
     EXPECT_EQ(c.rounds(), 1u);
     table.left.insert(2);
     c.member_gone(caller(2));  // does not come any more

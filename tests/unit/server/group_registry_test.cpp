@@ -42,7 +42,7 @@ TEST(GroupRegistryTest, Replace_GroupNamedManyTimes_ItsMembersAreThereOnce) {
     EXPECT_EQ(ProcId("job", 17), procs[100]);
     EXPECT_EQ(ProcId("other", PMIX_RANK_WILDCARD), procs[101]);
     common::ProcOrder beyond({{"g", 100}});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, groups.replace(beyond, {"job", 10}));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, groups.replace(beyond, {"job", 10}));
 }
 
 TEST(GroupRegistryTest, Erase_OneByName_LeavesTheOthersOfThatName) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "support/server_here.h"
+#include "support/status.h"
 
 namespace pmix::test::host_base_test {
 namespace {
@@ -42,7 +43,7 @@ TEST(HostBase, AGetIsOverWhenItsTimeIs) {
         limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
         const pmix_proc_t other = ProcId("other", 0).to_c();
         pmix_value_t* value = nullptr;
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, PMIx_Get(&other, "key", limit.c_array(), limit.size(), &value));
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, PMIx_Get(&other, "key", limit.c_array(), limit.size(), &value));
         // The loop comes to it when nobody waits any more.
         event_base_loop(base, EVLOOP_NONBLOCK);
     }

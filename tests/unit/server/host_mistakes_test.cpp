@@ -72,7 +72,7 @@ class HostMistakesTest : public ::testing::Test {
 
 TEST_F(HostMistakesTest, RegisterNspace_NegativeNumberOfLocalProcesses_IsRefused) {
     start();
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, job(-5, of_size(4)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, job(-5, of_size(4)));
     EXPECT_TRUE(says("PMIx_server_register_nspace: PMIX_ERR_BAD_PARAM"));
     EXPECT_STATUS(PMIX_SUCCESS, job(-1, of_size(4))) << "so PRRTE says that it does not know";
 }
@@ -81,7 +81,7 @@ TEST_F(HostMistakesTest, RegisterNspace_SizeIsText_IsRefused) {
     start();
     InfoList infos;
     infos.append_string(PMIX_JOB_SIZE, "four");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, job(4, std::move(infos)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, job(4, std::move(infos)));
     EXPECT_TRUE(says("PMIX_JOB_SIZE is no number"));
     InfoList odd = of_size(4);
     odd.append_string(PMIX_MAX_PROCS, "four");
@@ -118,7 +118,7 @@ TEST_F(HostMistakesTest, Upcall_ReturnsAPositiveNumber_IsAnErrorAndInTheLog) {
     start();
     g_answers = 0;
     g_returns = 42;
-    EXPECT_EQ(PMIX_ERROR, publish_one());
+    EXPECT_STATUS(PMIX_ERROR, publish_one());
     EXPECT_TRUE(says("returned 42, which is no status"));
     EXPECT_TRUE(says("publish #"));
 }
@@ -126,21 +126,21 @@ TEST_F(HostMistakesTest, Upcall_ReturnsAPositiveNumber_IsAnErrorAndInTheLog) {
 TEST_F(HostMistakesTest, Answer_WithAPositiveNumber_IsAnErrorAndInTheLog) {
     start();
     g_answer = 7;
-    EXPECT_EQ(PMIX_ERROR, publish_one());
+    EXPECT_STATUS(PMIX_ERROR, publish_one());
     EXPECT_TRUE(says("is 7, which is no status"));
 }
 
 TEST_F(HostMistakesTest, Answer_InTheLogOfTheHost_HasItsCallStatusAndSize) {
     start("host=debug");
     g_answer = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, publish_one());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, publish_one());
     EXPECT_TRUE(says("answered PMIX_ERR_NO_PERMISSIONS, 0 bytes"));
 }
 
 TEST_F(HostMistakesTest, RegisterAttributes_Refused_TheCallIsInTheLog) {
     start();
     char nonsense[] = "fly";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Register_attributes(nonsense, nullptr));
     EXPECT_TRUE(says("PMIx_Register_attributes: PMIX_ERR_BAD_PARAM"));
 }
 
@@ -148,7 +148,7 @@ TEST_F(HostMistakesTest, ServerInit_RequiredAttributeUnknown_IsInTheLog) {
     InfoList infos = ServerHere::named();
     infos.append_string(PMIX_WIREUP_LOG, "warn@" + file);
     infos.append("host.own", pmix::common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size()));
     EXPECT_TRUE(says("init of"));
     EXPECT_TRUE(says("required attribute"));
 }
@@ -157,7 +157,7 @@ TEST_F(HostMistakesTest, Init_NoServer_WhatWasTriedIsInTheLog) {
     InfoList infos;
     infos.append_string(PMIX_WIREUP_LOG, "info@" + file);
     pmix_proc_t me;
-    EXPECT_EQ(PMIX_ERR_UNREACH, PMIx_Init(&me, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(&me, infos.c_array(), infos.size()));
     EXPECT_TRUE(says("PMIX_SERVER_URI_WIREUP"));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }

@@ -34,8 +34,8 @@ TEST(JobRegistrationTest, MapsAndSizeAreEnough) {
         EXPECT_EQ(r % 2 ? "n1" : "n0", read(server, "job", Owner::proc(r), PMIX_HOSTNAME).string());
         EXPECT_EQ(r, read(server, "job", Owner::proc(r), PMIX_APP_RANK).number());
     }
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::proc(4), PMIX_LOCAL_RANK).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_PARENT_ID).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::proc(4), PMIX_LOCAL_RANK).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_PARENT_ID).status);
     server::Nspace* n = server.parts().registry.find("job");
     EXPECT_EQ(0u, n->own_node);
     EXPECT_EQ((std::vector<common::Rank>{0, 2}), n->local_ranks());
@@ -112,7 +112,8 @@ TEST(JobRegistrationTest, EveryArrayAndAnyNesting) {
     EXPECT_EQ("other", read(server, "job", Owner::session(78), "s").string());
     EXPECT_EQ(77, read(server, "job", Owner::job(), PMIX_SESSION_ID).number()) << "so that a client finds its session";
     EXPECT_EQ(64, read(server, "job", Owner::session(77), PMIX_UNIV_SIZE).number());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_UNIV_SIZE).status) << "the session says it";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), PMIX_UNIV_SIZE).status)
+        << "the session says it";
     EXPECT_EQ("job", read(server, "job", Owner::job(), "j").string());
     EXPECT_EQ("app", read(server, "job", Owner::app(1), "a").string());
     EXPECT_EQ("node", read(server, "job", Owner::node(1), "n").string());
@@ -258,7 +259,7 @@ TEST(JobRegistrationTest, ResourcesAreEverybodysAndLoseAgainstTheJobsOwn) {
         return server.setup().deregister_resources(*r);
     });
     ASSERT_STATUS(PMIX_SUCCESS, server.add_job("later", 1, list_of({{PMIX_JOB_SIZE, u32(1)}})));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "later", Owner::job(), "res.a").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "later", Owner::job(), "res.a").status);
     EXPECT_EQ("all", read(server, "later", Owner::job(), "res.b").string());
 }
 
@@ -288,19 +289,19 @@ TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
     EXPECT_EQ("seven", read(server, "early", seven, "s.a").string());
     EXPECT_EQ("seven", read(server, "late", seven, "s.a").string());
     EXPECT_EQ("own", read(server, "late", seven, "s.b").string());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", seven, "s.a").status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "other", Owner::session(8), "s.a").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "other", seven, "s.a").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "other", Owner::session(8), "s.a").status);
     ASSERT_STATUS(PMIX_SUCCESS, session(7, list_of({{"s.a", text("again")}, {"s.c", text("again")}})));
     job_of("third", 7, nullptr);
     EXPECT_EQ("seven", read(server, "third", seven, "s.a").string()) << "a session that is known stays as it is";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "third", seven, "s.c").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "third", seven, "s.c").status);
     server.on_loop([&] {
         server.parts().registration.deregister_session(7);
         server.parts().registration.deregister_session(99);
         return PMIX_SUCCESS;
     });
     job_of("fourth", 7, nullptr);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "fourth", seven, "s.a").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "fourth", seven, "s.a").status);
     EXPECT_EQ("seven", read(server, "early", seven, "s.a").string());
 }
 
@@ -318,7 +319,7 @@ TEST(JobRegistrationTest, MapsWithTheirForm_PlaceTheRanks) {
     procs.type[0] = 'x';
     InfoList bad = list_of({{PMIX_JOB_SIZE, u32(4)}});
     bad.append(PMIX_PROC_MAP, &procs, PMIX_REGEX2);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, server.add_job("bad", 2, bad));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, server.add_job("bad", 2, bad));
     PMIx_Regex2_destruct(&nodes);
     PMIx_Regex2_destruct(&procs);
 }
@@ -336,7 +337,7 @@ TEST(JobRegistrationTest, NullStringAndQualifiedValues) {
     EXPECT_EQ(PMIX_STRING, a.value.type());
     EXPECT_EQ(nullptr, a.value.get().data.string);
     EXPECT_EQ("of rank 1", read(server, "job", Owner::proc_info(1), "q").string());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), "q").status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "job", Owner::job(), "q").status);
 }
 
 // rows: K37
@@ -352,16 +353,16 @@ TEST(JobRegistrationTest, RankOfAServer_OfAnyNumber_IsARank) {
 
 TEST(JobRegistrationTest, MalformedArraysAreRefusedAndLeaveNothing) {
     TestServer server(nullptr);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("b", 1, list_of({{PMIX_PROC_MAP, text("0,0")}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, server.add_job("a", 1, list_of({{PMIX_PROC_INFO_ARRAY, text("no array")}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, server.add_job("b", 1, list_of({{PMIX_PROC_MAP, text("0,0")}})));
     InfoList nameless = list_of({{"k", text("v")}});
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("c", 1, list_of({{PMIX_PROC_INFO_ARRAY, array(nameless)}})));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              server.add_job("d", 1, list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0;1;2")}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, server.add_job("c", 1, list_of({{PMIX_PROC_INFO_ARRAY, array(nameless)}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  server.add_job("d", 1, list_of({{PMIX_NODE_MAP, text("n0,n1")}, {PMIX_PROC_MAP, text("0;1;2")}})));
     for (const char* n : {"a", "b", "c", "d"}) EXPECT_EQ(nullptr, server.parts().registry.find(n)) << n;
     InfoList deep = list_of({{"k", text("v")}});
     for (int i = 0; i < 30; ++i) deep = list_of({{PMIX_JOB_INFO_ARRAY, array(deep)}});
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, server.add_job("e", 1, deep));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, server.add_job("e", 1, deep));
 }
 
 // A million ranks are a few numbers.

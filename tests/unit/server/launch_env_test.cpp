@@ -75,13 +75,13 @@ TEST(LaunchEnvTest, StartsFromNothingReplacesAndKnowsNobodyElse) {
     EXPECT_EQ("1", other.get("A"));
     EXPECT_EQ("keep", other.get("AA"));
     EXPECT_EQ("3", other.get("C"));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("job", 1, &env.v));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("jo", 0, &env.v));
     launch.set({{"job", 0}, {}, {{"A", "9"}}, {}, {}});
     ASSERT_STATUS(PMIX_SUCCESS, launch.apply("job", 0, &env.v));
     EXPECT_EQ("9", env.get("A"));
     launch.remove("job");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("job", 0, &env.v));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("job", 0, &env.v));
 }
 
 // rows: C8 V12
@@ -129,9 +129,9 @@ TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
         Env m, b, z;
         EXPECT_STATUS(PMIX_SUCCESS, launch.apply("m", r, &m.v));
         EXPECT_EQ("m" + std::to_string(r), m.get("R"));
-        EXPECT_EQ(r % 4 == 2 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("b", r, &b.v)) << r;
+        EXPECT_STATUS(r % 4 == 2 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("b", r, &b.v)) << r;
         EXPECT_EQ(r % 4 == 2 ? "<unset>" : (r % 4 == 0 ? "again" : "b") + std::to_string(r), b.get("R"));
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, launch.apply("z", r, &z.v));
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("z", r, &z.v));
     }
 }
 
@@ -152,7 +152,7 @@ TEST(LaunchEnvTest, ManyAtOnce_ReplaceAndJoinTheOthers) {
     for (const char* job : {"a", "c"}) {
         for (uint32_t r = 0; r < 5; ++r) {
             Env env;
-            EXPECT_EQ(r % 2 == 1 && r < 4 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, launch.apply(job, r, &env.v));
+            EXPECT_STATUS(r % 2 == 1 && r < 4 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, launch.apply(job, r, &env.v));
             if (env.v == nullptr) continue;
             EXPECT_EQ(job, env.get("R"));
         }

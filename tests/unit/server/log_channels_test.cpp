@@ -37,13 +37,13 @@ LogTask log_of(size_t n) {
 TEST(LogChannels, AStreamThatNobodyReadsIsWaitedForOnce) {
     Full full;
     LogStreams streams;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(1000), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, write_log(log_of(1000), Full::sinks, streams, true));
     ASSERT_EQ(1000u, Full::patience.size());
     EXPECT_GT(Full::patience.front(), 1000);
     for (size_t i = 1; i < Full::patience.size(); ++i) ASSERT_EQ(0, Full::patience[i]) << i;
     // Nor is it by the next request, until it takes something again.
     Full::patience.clear();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(2), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, write_log(log_of(2), Full::sinks, streams, true));
     EXPECT_EQ((std::vector<int>{0, 0}), Full::patience);
     Full::takes = true;
     EXPECT_STATUS(PMIX_SUCCESS, write_log(log_of(1), Full::sinks, streams, true));
@@ -58,20 +58,20 @@ TEST(LogChannels, ASystemLogThatDoesNotReadIsWaitedForOnceAndByItselfAlone) {
     LogStreams streams;
     LogTask log = log_of(3);
     for (LogEntry& entry : log.entries) entry.channel = LogChannel::any_syslog;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
     ASSERT_EQ(3u, Full::patience.size());
     EXPECT_GT(Full::patience[0], 1000);
     EXPECT_EQ(0, Full::patience[1]);
     EXPECT_EQ(0, Full::patience[2]);
     Full::patience.clear();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log_of(1), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, write_log(log_of(1), Full::sinks, streams, true));
     EXPECT_GT(Full::patience.front(), 1000) << "stderr may be read all the same";
     Full::takes = true;
     log.entries.resize(1);
     EXPECT_STATUS(PMIX_SUCCESS, write_log(log, Full::sinks, streams, true));
     Full::patience.clear();
     Full::takes = false;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, write_log(log, Full::sinks, streams, true));
     EXPECT_GT(Full::patience.front(), 1000) << "it had read again";
 }
 
@@ -115,7 +115,7 @@ TEST(LogChannels, WhatWaitsWhenTheServerStopsStaysUnwritten) {
     Full full;
     LogStreams streams;
     streams.stopping = true;
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, write_log(log_of(3), Full::sinks, streams, true));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, write_log(log_of(3), Full::sinks, streams, true));
     EXPECT_TRUE(Full::patience.empty());
 }
 
@@ -124,7 +124,7 @@ TEST(LogChannels, AFullPipeIsGivenUpAtTheDeadline) {
     int ends[2];
     ASSERT_EQ(0, ::pipe(ends));
     const std::string much(1 << 20, 'x');
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, system_log_sinks().stream(ends[1], much, transport::Deadline::in_ms(0)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, system_log_sinks().stream(ends[1], much, transport::Deadline::in_ms(0)));
     ::close(ends[0]);
     ::close(ends[1]);
 }

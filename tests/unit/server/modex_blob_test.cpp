@@ -39,11 +39,11 @@ size_t sections_of(common::Bytes blob) {
 // A size that 32 bits cannot hold must not come out as a smaller one.
 TEST(ModexBlobTest, Wrap_OfMoreThanASectionHolds_IsRefused) {
     for (const size_t size : {kMaxBlobPayload + 1, (size_t{1} << 32) + 8, size_t{1} << 40}) {
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_section("job", nothing_of(size)).status());
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_group("group", nothing_of(size)).status());
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, wrap_job("job", nothing_of(size)).status());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, wrap_section("job", nothing_of(size)).status());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, wrap_group("group", nothing_of(size)).status());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, wrap_job("job", nothing_of(size)).status());
     }
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, wrap_group(std::string(common::kMaxNspaceLength + 1, 'n'), {}).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, wrap_group(std::string(common::kMaxNspaceLength + 1, 'n'), {}).status());
 }
 
 TEST(ModexBlobTest, ReadSection_OfAnotherVersionOrAnEndlessName_IsRefused) {
@@ -51,12 +51,12 @@ TEST(ModexBlobTest, ReadSection_OfAnotherVersionOrAnEndlessName_IsRefused) {
     ASSERT_TRUE(read_section(good).ok());
     auto other = good;
     other[4] = kBlobVersion + 1;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, read_section(other).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, read_section(other).status());
     auto named = good;
     common::store_le<uint16_t>(&named[6], common::kMaxNspaceLength + 1);
     named.resize(kBlobHeader + common::kMaxNspaceLength + 1, 'n');
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_section(named).status());
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, read_section(common::Bytes(good).first(good.size() - 1)).status());
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_section(named).status());
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, read_section(common::Bytes(good).first(good.size() - 1)).status());
 }
 
 // What hardly shrinks takes longer to compress and inflate than to be carried, and so does what is short.
@@ -104,7 +104,7 @@ TEST(ModexBlobTest, Chunks_OfASizeBeyondTheBound_AreRefused) {
     ASSERT_EQ(zeros.size(), common::load_le<uint32_t>(&blob[kRawSize]));
     EXPECT_STATUS(PMIX_SUCCESS, inflate());
     common::store_le<uint32_t>(&blob[kRawSize], static_cast<uint32_t>(kMaxBlobPayload) + 1);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, inflate());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, inflate());
 }
 
 TEST(ModexBlobTest, SaysKept_OfAnotherRankOrKey_IsFalse) {
@@ -131,7 +131,7 @@ TEST(ModexBlobTest, Contribution_LargerThanASection_IsSeveral) {
     auto several = (*data)->contribution("job", ranks, 3000);
     ASSERT_TRUE(several.ok());
     EXPECT_EQ(4u, sections_of(*several));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, (*data)->contribution("job", ranks, 500).status()) << "of one rank alone";
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, (*data)->contribution("job", ranks, 500).status()) << "of one rank alone";
 
     // Another node takes all of them over.
     auto there = NamespaceData::create(8, 2, 2);

@@ -28,7 +28,7 @@ TEST_F(MonitorsTest, MissingHeartbeatsRaiseTheAlertOnceUntilTheyComeAgain) {
     scheduler.advance(2000);
     ASSERT_EQ(1u, peer->events.size());
     const auto& event = peer->events.front();
-    EXPECT_EQ(PMIX_MONITOR_HEARTBEAT_ALERT, event.status);
+    EXPECT_STATUS(PMIX_MONITOR_HEARTBEAT_ALERT, event.status);
     EXPECT_EQ(ProcId("job", 1), event.source);
     EXPECT_EQ(PMIX_RANGE_NAMESPACE, event.range);
     const InfoView infos(event.infos.data(), event.infos.size());
@@ -124,11 +124,11 @@ TEST_F(MonitorsTest, WithoutTheUsersRightsAFileIsNotLookedAt) {
 // proves: PMIx_Process_monitor PMIX_MONITOR_CANCEL server
 TEST_F(MonitorsTest, TheyEndByNameAllTogetherAndWithTheirProcess) {
     ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
-    EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
+    EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "a")));
     ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0, "b")));
     EXPECT_STATUS(PMIX_SUCCESS, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
     EXPECT_EQ(1u, monitors.size());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask(text(PMIX_MONITOR_CANCEL, "a"), {}));
     InfoList all;
     all.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING);
     EXPECT_STATUS(PMIX_SUCCESS, ask(std::move(all), {}));
@@ -151,7 +151,7 @@ TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
         EXPECT_TRUE(scheduler.run_until([&] { return !other->statuses.empty(); }));
         return std::exchange(other->statuses, {}).back();
     };
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, cancel(text(PMIX_MONITOR_CANCEL, "a")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, cancel(text(PMIX_MONITOR_CANCEL, "a")));
     EXPECT_EQ(1u, monitors.size());
     InfoList all;
     all.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING);
@@ -163,16 +163,16 @@ TEST_F(MonitorsTest, Cancel_ByAnotherProcess_LeavesTheMonitor) {
 
 // rows: J4
 TEST_F(MonitorsTest, WhatIsNoMonitor) {
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask({}, {}));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(flag(PMIX_MONITOR_HEARTBEAT), {})) << "no period";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(0, 0)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(text(PMIX_MONITOR_FILE, "relative"), checks(1, 0, PMIX_MONITOR_FILE_SIZE)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask({}, {}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(flag(PMIX_MONITOR_HEARTBEAT), {})) << "no period";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(0, 0)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(text(PMIX_MONITOR_FILE, "relative"), checks(1, 0, PMIX_MONITOR_FILE_SIZE)));
     InfoList strange = beats(1, 0);
     strange.append("strange", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(strange)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(flag(PMIX_MONITOR_HEARTBEAT), std::move(strange)));
     for (int i = 0; i < 64; ++i) ASSERT_STATUS(PMIX_SUCCESS, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(flag("site.monitor"), {})) << "the host has no entry";
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(flag(PMIX_MONITOR_HEARTBEAT), beats(1, 0)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(flag("site.monitor"), {})) << "the host has no entry";
 }
 
 // rows: J6
@@ -189,7 +189,7 @@ TEST_F(MonitorsTest, AFileThatStopsGrowingIsTold) {
     EXPECT_TRUE(peer->events.empty()) << "one may be missed";
     period(5000);
     ASSERT_EQ(1u, peer->events.size());
-    EXPECT_EQ(PMIX_MONITOR_FILE_ALERT, peer->events.front().status);
+    EXPECT_STATUS(PMIX_MONITOR_FILE_ALERT, peer->events.front().status);
     std::string_view path;
     const InfoView infos(peer->events.front().infos.data(), peer->events.front().infos.size());
     ASSERT_STATUS(PMIX_SUCCESS, infos.get(PMIX_MONITOR_FILE, &path));
@@ -220,7 +220,7 @@ TEST_F(MonitorsTest, AccessAndModificationAreToldApart) {
     ASSERT_EQ(0, ::utimensat(AT_FDCWD, file.c_str(), written_since, 0));
     period(1000);
     ASSERT_EQ(2u, peer->events.size());
-    EXPECT_EQ(PMIX_MONITOR_FILE_ALERT, peer->events.back().status);
+    EXPECT_STATUS(PMIX_MONITOR_FILE_ALERT, peer->events.back().status);
 }
 
 // rows: J6

@@ -127,7 +127,7 @@ TEST_F(OpenPmixAheadTest, CommitThatCannotBeReadToItsEnd_KeepsWhatCanBe) {
     EXPECT_STATUS(PMIX_SUCCESS, clients_[0].status_of(commit));
     EXPECT_EQ((Brought{{0, 1}}), brought(0, "first"));
     EXPECT_EQ((Brought{{0, 2}}), brought(0, "second"));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, reader().ask<openpmix::GetReply>(get_of("job", 0, "third")).status.value);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reader().ask<openpmix::GetReply>(get_of("job", 0, "third")).status.value);
 }
 
 }  // namespace openpmix_ahead_test

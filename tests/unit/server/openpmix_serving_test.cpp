@@ -170,7 +170,7 @@ TEST_F(OpenPmixServingTest, Get_OfWhatIsNotThere_IsABareStatus) {
     for (const auto& request : {get_of("job", 0, "missing"), get_of("job", 0, PMIX_CREDENTIAL),
                                 get_of("job", PMIX_RANK_WILDCARD, PMIX_CREDENTIAL), get_of("nobody", 0, "there")}) {
         const auto reply = one_->ask<openpmix::GetReply>(request);
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, reply.status.value);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reply.status.value);
         EXPECT_TRUE(reply.objects.objects.empty());
     }
 }
@@ -179,7 +179,7 @@ TEST_F(OpenPmixServingTest, Get_OfWhatIsNotThere_IsABareStatus) {
 TEST_F(OpenPmixServingTest, Get_OfAMap_IsNotFound) {
     for (const char* key : {PMIX_NODE_MAP, PMIX_PROC_MAP}) {
         const auto reply = one_->ask<openpmix::GetReply>(get_of("job", PMIX_RANK_WILDCARD, key));
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, reply.status.value) << key;
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, reply.status.value) << key;
         EXPECT_TRUE(reply.objects.objects.empty()) << key;
     }
 }
@@ -400,17 +400,17 @@ TEST_F(OpenPmixServingTest, Request_ThatTheHostDoesNotServe_IsNotSupported) {
     InfoList data;
     data.append_number<uint32_t>("key", 1, PMIX_UINT32);
     publish.infos.infos = std::move(data);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->status_of(publish));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, zero_->status_of(publish));
     openpmix::SpawnRequest spawn;
     EXPECT_NE(PMIX_SUCCESS, zero_->ask<openpmix::SpawnReply>(spawn).status.value);
     openpmix::DeviceDistancesRequest distances;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->ask<openpmix::StatusReply>(distances).status.value);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, zero_->ask<openpmix::StatusReply>(distances).status.value);
 }
 
 TEST_F(OpenPmixServingTest, Request_OfAnUnknownCommand_IsNotSupported) {
     const uint8_t command[] = {2, 99};  // a call of one command
     zero_->write(++zero_->tag, command);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, zero_->receive<openpmix::StatusReply>(zero_->tag).status.value);
 }
 
 TEST_F(OpenPmixServingTest, Request_ThatIsCutShort_IsAnsweredAndNothingElseSuffers) {
@@ -468,7 +468,7 @@ TEST_F(OpenPmixServingTest, Finalize_IsAnsweredBeforeTheClientCloses) {
     EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     // Its peer sees that it has left: what it has not put is not waited for.
     zero_->socket.reset();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, one_->ask<openpmix::GetReply>(get_of("job", 0, "never")).status.value);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, one_->ask<openpmix::GetReply>(get_of("job", 0, "never")).status.value);
 }
 
 // It may initialise again: until then the others wait for it, as for one with this library.
@@ -508,8 +508,8 @@ TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
     EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     zero_->socket.reset();
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence)) << "at once";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence)) << "at once";
 }
 
 TEST_F(OpenPmixServingTest, Data_OfAnotherRelease_IsReadByAll) {

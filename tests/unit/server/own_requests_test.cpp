@@ -93,25 +93,25 @@ TEST_F(OwnRequestsTest, DataRequests_UnderALockOfTheHosts_AreAnsweredWithoutAnUp
     InfoList offer, wait;
     offer.append_string("offer", "here");
     wait.append_number<int>(PMIX_TIMEOUT, 200, PMIX_INT);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(offer.c_array(), offer.size()));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(offer.c_array(), offer.size()));
     pmix_pdata_t wanted;
     PMIx_Pdata_construct(&wanted);
     PMIx_Load_key(wanted.key, "offer");
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Lookup(&wanted, 1, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Lookup(&wanted, 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
     PMIx_Pdata_destruct(&wanted);
     pmix_value_t* value = nullptr;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, PMIx_Get(&remote, "mine", wait.c_array(), wait.size(), &value));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Get(&remote, "mine", wait.c_array(), wait.size(), &value));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_GLOBAL, "mine", Text("put").get()));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Commit());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0)) << "of itself alone";
     const pmix_proc_t both[] = {own, remote};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(both, 2, nullptr, 0)) << "only a host reaches the other";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect(both, 2, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Disconnect(both, 2, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Fence(both, 2, nullptr, 0)) << "only a host reaches the other";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect(both, 2, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Disconnect(both, 2, nullptr, 0));
     pmix_info_t* results = nullptr;
     size_t n = 0;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", both, 2, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct("group", both, 2, nullptr, 0, &results, &n));
 }
 
 struct Busy {
@@ -142,7 +142,7 @@ TEST_F(OwnRequestsTest, Get_WhileTheHostHoldsTheLibrarysThread_ReadsWhatIsRegist
     ASSERT_STATUS(PMIX_SUCCESS, found.get());
     EXPECT_EQ(2u, size->data.uint32);
     PMIx_Value_free(size, 1);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, absent.get());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, absent.get());
 }
 
 // rows: G15
@@ -171,12 +171,13 @@ TEST_F(OwnRequestsTest, Services_UnderALockOfTheHosts_AreAnsweredWithoutAnUpcall
     PMIx_Info_free(results, n);
     credential.bytes[0] ^= 1;
     results = nullptr, n = 0;
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, PMIx_Validate_credential(&credential, nullptr, 0, &results, &n));
     PMIx_Byte_object_destruct(&credential);
     InfoList monitor, log;
     monitor.append_string("some.monitor", "x");
     log.append_string(PMIX_LOG_STDERR, "");
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Process_monitor(monitor.c_array(), PMIX_SUCCESS, nullptr, 0, &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_Process_monitor(monitor.c_array(), PMIX_SUCCESS, nullptr, 0, &results, &n));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_Log(log.c_array(), log.size(), nullptr, 0));
     pmix_status_t code = PMIX_EVENT_SYS_BASE;
     const pmix_status_t reference = PMIx_Register_event_handler(&code, 1, nullptr, 0, &any_event, nullptr, nullptr);
@@ -192,9 +193,9 @@ TEST_F(OwnRequestsTest, WhatOnlyAHostCanDo_UnderALockOfTheHosts_IsNotSupported) 
     size_t n = 0;
     InfoList allocation;
     allocation.append_number<uint64_t>(PMIX_ALLOC_NUM_NODES, 2, PMIX_UINT64);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              PMIx_Allocation_request(PMIX_ALLOC_NEW, allocation.c_array(), allocation.size(), &results, &n));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Abort(1, "end", const_cast<pmix_proc_t*>(&remote), 1));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  PMIx_Allocation_request(PMIX_ALLOC_NEW, allocation.c_array(), allocation.size(), &results, &n));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Abort(1, "end", const_cast<pmix_proc_t*>(&remote), 1));
 }
 
 namespace {
@@ -339,8 +340,8 @@ TEST_F(OwnLaunches, BlockingForms_OnTheLibrarysThread_WouldBlock) {
     PMIx_Load_nspace(job, "job");
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_register_nspace(job, 1, nullptr, 0, &OnLoop::run, &call));
     call.over.get_future().wait();
-    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.spawned);
-    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, call.controlled);
+    EXPECT_STATUS(PMIX_ERR_WOULD_BLOCK, call.spawned);
+    EXPECT_STATUS(PMIX_ERR_WOULD_BLOCK, call.controlled);
     EXPECT_EQ(0, g_upcalls);
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
@@ -350,18 +351,18 @@ TEST_F(OwnLaunches, BlockingForms_OfModulesThatDoNotServeThem_EndWithTheReason) 
     pmix_nspace_t child;
     pmix_server_module_t module{};
     start(module);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, spawn(child));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, control());
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, push());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, spawn(child));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, control());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, push());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
     module.spawn = [](const pmix_proc_t*, const pmix_info_t*, size_t, const pmix_app_t*, size_t, pmix_spawn_cbfunc_t,
                       void*) -> pmix_status_t { return PMIX_ERR_NO_PERMISSIONS; };
     module.job_control = [](const pmix_proc_t*, const pmix_proc_t*, size_t, const pmix_info_t*, size_t,
                             pmix_info_cbfunc_t, void*) -> pmix_status_t { return PMIX_SUCCESS; };
     start(module);
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, spawn(child));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, spawn(child));
     stop.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, control());
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, control());
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
 }
 

@@ -79,7 +79,7 @@ TEST(RegistrationOrderTest, Connect_BeforeTheNamespaceIsKnown_IsHeldAndAdmitted)
 TEST(RegistrationOrderTest, Connect_RankIsNeverRegistered_IsRefusedAfterABoundedTime) {
     Held s(20);
     FakeClient client(s.server, {"job", 0});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, client.hello());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, client.hello());
     EXPECT_TRUE(s.server.turn_until([&] { return client.hung_up(); }));
     EXPECT_EQ(0u, s.server.parts().listener.half_open());
 }
@@ -89,14 +89,14 @@ TEST(RegistrationOrderTest, Connect_RankCannotBeRegisteredAnyMore_IsRefusedAtOnc
     Held s(kLong);
     s.server.job("job", 1, 2);
     FakeClient beyond(s.server, {"job", 7});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, beyond.hello()) << "the job has no such rank";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, beyond.hello()) << "the job has no such rank";
     s.server.on_loop([&] { s.server.setup().deregister_client(ProcId("job", 1)); });
     FakeClient left(s.server, {"job", 1});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, left.hello()) << "it was registered and is no more";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, left.hello()) << "it was registered and is no more";
     common::Token stale;
     stale.client.fill(1);
     FakeClient earlier(s.server, {"earlier", 0});
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, earlier.hello(stale)) << "of a job that has ended";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, earlier.hello(stale)) << "of a job that has ended";
 }
 
 TEST(RegistrationOrderTest, Connect_HeldAndHangsUp_LeavesNothing) {
@@ -163,8 +163,8 @@ TEST(SetupForkOrderTest, SetupFork_BeforeRegisterClient_HasWhatTheJobAsksFor) {
 // rows: V12
 TEST(SetupForkOrderTest, SetupFork_NoName_IsRefused) {
     ServerHere server;
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("", 0).to_c()).status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("job", PMIX_RANK_WILDCARD).to_c()).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("", 0).to_c()).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ChildEnvironment(ProcId("job", PMIX_RANK_WILDCARD).to_c()).status);
 }
 
 // A second registration with the maps derives values again: none replaces what the host gave before. rows: V5

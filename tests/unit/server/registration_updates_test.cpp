@@ -47,7 +47,7 @@ TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
                   s.server.add_job("job", 2, list_of({{PMIX_PROC_MAP, text("1,3;0,2")}, {PMIX_JOB_SIZE, u32(4)}})));
     EXPECT_EQ(common::kNoNode, s.nspace().own_node);
     EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_NODE_LIST).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_NODE_LIST).status);
     s.server.add_client("job", 0);
     EXPECT_EQ((Ranks{0, 2}), s.nspace().local_ranks()) << "where a process of ours is, there we are";
     EXPECT_EQ("0,2", read(s.server, "job", Owner::node(1), PMIX_LOCAL_PEERS).string());
@@ -55,7 +55,7 @@ TEST(RegistrationUpdatesTest, ProcMapAlone_RanksOfOtherNodesAreNotHere) {
     EXPECT_EQ(1u, s.nspace().data->reader().node_by_name("n0").value_or(9));
     EXPECT_EQ(2, read(s.server, "job", Owner::job(), PMIX_NUM_NODES).number());
     EXPECT_FALSE(s.nspace().is_local(1));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::proc(1), PMIX_HOSTNAME).status) << "no name yet";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::proc(1), PMIX_HOSTNAME).status) << "no name yet";
     // The names follow, in the order of the map.
     ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("far,n0")}})));
     EXPECT_EQ("far", read(s.server, "job", Owner::proc(3), PMIX_HOSTNAME).string());
@@ -97,8 +97,8 @@ TEST(RegistrationUpdatesTest, ArrayOfThisNodeAlone_IsNotAllOfTheJob) {
     EXPECT_EQ((Ranks{0, 2}), s.nspace("peers").local_ranks());
     EXPECT_EQ("0,2", read(s.server, "peers", Owner::node(0), PMIX_LOCAL_PEERS).string());
     EXPECT_EQ("n0", read(s.server, "peers", Owner::proc(2), PMIX_HOSTNAME).string());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::proc(1), PMIX_HOSTNAME).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::job(), PMIX_NUM_NODES).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::proc(1), PMIX_HOSTNAME).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "peers", Owner::job(), PMIX_NUM_NODES).status);
     EXPECT_TRUE(s.nspace("peers").has_rank(3));
     EXPECT_FALSE(s.nspace("peers").has_rank(4));
     EXPECT_FALSE(s.nspace("peers").all_local());
@@ -113,7 +113,7 @@ TEST(RegistrationUpdatesTest, ArrayOfThisNodeAlone_IsNotAllOfTheJob) {
     EXPECT_TRUE(s.nspace("number").local_ranks().empty());
     EXPECT_EQ(2u, s.nspace("number").local_count());
     EXPECT_FALSE(s.nspace("number").all_local());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "number", Owner::job(), PMIX_NUM_NODES).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "number", Owner::job(), PMIX_NUM_NODES).status);
     add("all", 4, node("n0"));
     EXPECT_EQ((Ranks{0, 1, 2, 3}), s.nspace("all").local_ranks());
     add("unsaid", 0, node("n0"));
@@ -150,8 +150,8 @@ TEST(RegistrationUpdatesTest, OneMap_IsReadWithWhatWasKnown) {
     expect("0,2", "n0", "n1,n2,n0");
     add(PMIX_PROC_MAP, "0;1");
     expect("0,2", "n0", "n1,n2,n0");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0;1;2;3")}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  s.server.add_job("job", 2, list_of({{PMIX_NODE_MAP, text("n0")}, {PMIX_PROC_MAP, text("0;1;2;3")}})));
     expect("0,2", "n0", "n1,n2,n0");
 }
 
@@ -186,7 +186,8 @@ TEST(RegistrationUpdatesTest, DerivedValues_FollowAndGivenOnesStay) {
     grow("job", 2, "0,1", {});
     grow("job", 4, "0-3", {});
     EXPECT_EQ(4, number("job", Owner::session(0), PMIX_UNIV_SIZE));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_UNIV_SIZE).status) << "the session's alone";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(s.server, "job", Owner::job(), PMIX_UNIV_SIZE).status)
+        << "the session's alone";
     EXPECT_EQ(4, number("job", Owner::app(0), PMIX_APP_SIZE));
     EXPECT_EQ(4, number("job", Owner::job(), PMIX_JOB_SIZE));
     // The host's own word is not derived again; after it, neither is what was derived before it.
@@ -306,7 +307,7 @@ TEST(RegistrationUpdatesTest, Variables_GivenAgain_AreOneChange) {
     variable(second, PMIX_SET_ENVAR, "COLOUR", "red");
     add(first);
     add(first);
-    EXPECT_EQ(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, first.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_OPERATION_SUCCEEDED, PMIx_server_setup_local_support(job, first.c_array(), 1, nullptr, nullptr));
     EXPECT_EQ("/x", get("SEARCH"));
     add(second);
     EXPECT_EQ("/y:/x", get("SEARCH"));
@@ -341,7 +342,7 @@ TEST(RegistrationUpdatesTest, Fence_OverRanksThatAreNotRegisteredYet_WaitsForThe
     EXPECT_EQ(1u, s.host.count("fence"));
     // One that has been here and was withdrawn is one of this node.
     s.deregister(1);
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}})));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({{"job", 0}, {"job", 1}})));
 }
 
 // rows: F1
@@ -401,7 +402,7 @@ TEST(RegistrationUpdatesTest, DeregisterClient_NeverRegistered_IsNotWaitedFor) {
         s.server.settle();
         EXPECT_FALSE(a.take(both)) << "no rank of this job";
         s.deregister(1);
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, both)) << placed;
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, both)) << placed;
         s.deregister(1);
         EXPECT_EQ(1u, s.nspace().gone.size());
         // It starts after all.

@@ -330,7 +330,7 @@ TEST(RequiredTest, UnknownToAll_Refused_OnOneNodeAndOnTwo) {
     for (const unsigned nodes : {1u, 2u}) {
         Setting s(nodes);
         for (const Row& row : rows()) {
-            EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD)))
+            EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD)))
                 << row.function << " on " << nodes;
             EXPECT_STATUS(PMIX_SUCCESS, row.ask(*s.client, special(row, 0))) << row.function << " on " << nodes;
         }
@@ -343,14 +343,14 @@ TEST(RequiredTest, UnknownToAll_HostSeesOnlyTheFailureOfACollective) {
     for (const Row& row : rows()) {
         Setting s(2);
         if (row.kind == no_host) continue;
-        ASSERT_EQ(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD))) << row.function;
+        ASSERT_STATUS(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD))) << row.function;
         if (row.kind != collective) {
             EXPECT_EQ(0u, s.calls(row)) << row.function;
             continue;
         }
         const Seen* seen = s.host.last(row.entry);
         ASSERT_NE(nullptr, seen) << row.function;
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status)
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, seen->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status)
             << row.function;
     }
 }
@@ -376,8 +376,8 @@ TEST(RequiredTest, NamedByTheHeaders_ServiceDecidedByTheHost_CollectiveRefused) 
         for (const Row& row : rows()) {
             Setting s(nodes);
             const bool taken = row.kind == service || row.kind == payload;
-            EXPECT_EQ(taken ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
-                      row.ask(*s.client, special(row, PMIX_INFO_REQD, PMIX_JOB_CONTINUOUS)))
+            EXPECT_STATUS(taken ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                          row.ask(*s.client, special(row, PMIX_INFO_REQD, PMIX_JOB_CONTINUOUS)))
                 << row.function << " on " << nodes;
         }
     }
@@ -389,7 +389,7 @@ TEST(RequiredTest, WithoutAHost_NothingUnknownIsAccepted) {
     for (const Row& row : rows()) {
         if (row.kind == payload) continue;  // nobody to publish to, or an event of this node
         s.support(row);
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD))) << row.function;
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, row.ask(*s.client, special(row, PMIX_INFO_REQD))) << row.function;
     }
 }
 
@@ -428,8 +428,8 @@ TEST(RequiredTest, RegisteredAttribute_HostWithoutTheFunction_IsUnmet) {
     host.attributes().add("PMIx_Job_control", {"site.needs"});
     InfoList infos;
     infos.append("site.needs", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              server::check_service(host, common::InfoView(infos), common::Function::PMIx_Job_control));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  server::check_service(host, common::InfoView(infos), common::Function::PMIx_Job_control));
 }
 
 // An attribute that the headers name is the host's to decide on, where there is a host function that could. rows: G7
@@ -438,11 +438,11 @@ TEST(RequiredTest, NamedAttribute_HostWithoutTheFunction_IsUnmet) {
     InfoList infos;
     infos.append(PMIX_JOB_CONTINUOUS, common::Value::flag(true), PMIX_INFO_REQD);
     for (const auto function : {common::Function::PMIx_Job_control, common::Function::PMIx_Validate_credential})
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-                  server::check_service(s.server->parts().host, common::InfoView(infos), function));
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                      server::check_service(s.server->parts().host, common::InfoView(infos), function));
     auto request = with_directives<common::ValidateCredentialRequest>(std::move(infos));
     request.credential = {'c'};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.client->ask<Command::validate_credential>(request));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, s.client->ask<Command::validate_credential>(request));
 }
 
 // rows: G7
@@ -482,7 +482,7 @@ TEST(RequiredTest, Fence_SecondCallerRequires_CountsForAll) {
     };
     EXPECT_STATUS(PMIX_SUCCESS, fence("site.special"));
     EXPECT_EQ(1u, host.count("fence")) << "it is for the host to meet";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, fence("site.unknown"));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, fence("site.unknown"));
 }
 
 }  // namespace pmix::test::required_test

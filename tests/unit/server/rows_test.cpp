@@ -93,7 +93,7 @@ TEST(RowsTest, Lookup_AnsweredAfterItsTimeout_LeavesTheCallersMemoryAlone) {
     infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
     pmix_pdata_t wanted{};
     std::snprintf(wanted.key, sizeof wanted.key, "%s", "late");
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, client::lookup(session, &wanted, 1, infos.c_array(), infos.size()));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, client::lookup(session, &wanted, 1, infos.c_array(), infos.size()));
     std::memset(&wanted, 0x5a, sizeof wanted);
     infos.reset();
     common::LookupReply reply;

@@ -127,7 +127,7 @@ TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
 
 // rows: V1
 TEST(ServerCallsTest, InitIsCounted) {
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_finalize());
     EXPECT_EQ(0, PMIx_Initialized());
     {
         ServerHere server;
@@ -137,7 +137,7 @@ TEST(ServerCallsTest, InitIsCounted) {
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Put(PMIX_LOCAL, "k", Text("v").get()));
     }
     EXPECT_EQ(0, PMIx_Initialized());
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_finalize());
     ServerHere again;
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ServerHere::self(), "k")) << "the second instance has nothing of the first";
 }
@@ -168,8 +168,8 @@ TEST(ServerCallsTest, InitRefusesWhatItCannotRead) {
     InfoList wildcard;
     pmix_rank_t rank = PMIX_RANK_WILDCARD;
     wildcard.append(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, wildcard.c_array(), wildcard.size()));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, nullptr, 1));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, wildcard.c_array(), wildcard.size()));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_server_init(nullptr, nullptr, 1));
     EXPECT_EQ(0, PMIx_Initialized());
 }
 
@@ -205,12 +205,12 @@ TEST(ServerCallsTest, InitRefusesARequiredDirectiveThatItDoesNotFollow) {
             EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
             EXPECT_STATUS(PMIX_SUCCESS, PMIx_server_finalize());
             PMIx_Info_required(infos.find(key));
-            EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+            EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
         }
         EXPECT_EQ(0, PMIx_Initialized()) << "the refused init was not counted";
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_server_init(nullptr, infos.c_array(), infos.size())) << key;
         EXPECT_EQ(0, PMIx_Initialized());
-        EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_finalize());
+        EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_finalize());
         ServerHere afterwards;
     }
 }
@@ -322,16 +322,17 @@ TEST(ServerCallsTest, PublishFamilyWithoutHostIsNotSupported) {
     pmix_pdata_t wanted;
     PMIx_Pdata_construct(&wanted);
     PMIx_Load_key(wanted.key, key);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(array, 1));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Lookup(&wanted, 1, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Publish(array, 1));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Lookup(&wanted, 1, nullptr, 0));
     EXPECT_EQ(PMIX_UNDEF, wanted.value.type);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(keys, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, outcome([&](void* a) { return PMIx_Publish_nb(array, 1, &Answer::done, a); }));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              outcome([&](void* a) { return PMIx_Lookup_nb(keys, nullptr, 0, &on_lookup, a); }));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              outcome([&](void* a) { return PMIx_Unpublish_nb(keys, nullptr, 0, &Answer::done, a); }));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(keys, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Unpublish(nullptr, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  outcome([&](void* a) { return PMIx_Publish_nb(array, 1, &Answer::done, a); }));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  outcome([&](void* a) { return PMIx_Lookup_nb(keys, nullptr, 0, &on_lookup, a); }));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  outcome([&](void* a) { return PMIx_Unpublish_nb(keys, nullptr, 0, &Answer::done, a); }));
     PMIx_Pdata_destruct(&wanted);
 }
 

@@ -36,7 +36,7 @@ TEST(ServerUpcallsTest, AHostThatRefusesClosesTheConnection) {
     s.host.styles["client_connected2"] = Style::fails;
     s.host.statuses["client_connected2"] = PMIX_ERR_NO_PERMISSIONS;
     FakeClient a(s.server, {"job", 0});
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, a.hello());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, a.hello());
     ASSERT_TRUE(s.server.turn_until([&] { return a.hung_up(); }));
     EXPECT_EQ(0u, s.server.parts().peers.size());
 }
@@ -51,7 +51,7 @@ TEST(ServerUpcallsTest, ASilentHostIsNotWaitedForForEver) {
     TestServer server(&module, options);
     server.job("job", 1, 1);
     FakeClient a(server, {"job", 0});
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, a.hello());
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, a.hello());
     host.answer_waiting();  // late, and finds nobody
     server.settle();
     EXPECT_EQ(0u, server.parts().peers.size());

@@ -134,10 +134,10 @@ TEST(CollectiveAttributes, Disconnect_OfASetThatIsNotConnected_IsRefused) {
         ASSERT_STATUS(PMIX_SUCCESS, a.hello());
         const auto& connect = kCollectives[1];
         const auto& disconnect = kCollectives[2];
-        EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
+        EXPECT_STATUS(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
         EXPECT_STATUS(PMIX_SUCCESS, status_of(a, connect.start(a, {}))) << with_host;
         EXPECT_STATUS(PMIX_SUCCESS, status_of(a, disconnect.start(a, {}))) << with_host;
-        EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
+        EXPECT_STATUS(PMIX_ERR_INVALID_OPERATION, status_of(a, disconnect.start(a, {}))) << with_host;
     }
 }
 
@@ -185,7 +185,7 @@ TEST(CollectiveAttributes, Timeout_AMemberNeverJoins_EndsTheWait) {
     form(s);
     const uint32_t ids[] = {kCollectives[1].start(s[0], limit()), kCollectives[2].start(s[0], limit()),
                             group(s[0], GroupCall::destruct, {}, limit())};
-    for (uint32_t id : ids) EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s[0], id));
+    for (uint32_t id : ids) EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s[0], id));
 }
 
 // rows: C1 C4 U8
@@ -202,14 +202,14 @@ TEST(CollectiveAttributes, TheHostIsToldThatAMemberDiedHere) {
         s.kill(1);
         EXPECT_NE(PMIX_SUCCESS, status_of(s[0], a));
         ASSERT_EQ(1u, s.host.count(c.name));
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, number_of(s.host.last(c.name)->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, number_of(s.host.last(c.name)->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
     }
     Setting s(2, 2);
     form(s);
     s.kill(1);
     s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status_of(s[0], group(s[0], GroupCall::destruct)));
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status_of(s[0], group(s[0], GroupCall::destruct)));
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, number_of(s.host.last("group")->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
 }
 
 // rows: R12
@@ -222,7 +222,7 @@ TEST(CollectiveAttributes, ADestructThatForgivesGoesOnWithoutWhoDied) {
         const uint32_t a = group(s[0], GroupCall::destruct, {}, forgives ? flag(PMIX_GROUP_FT_COLLECTIVE) : InfoList());
         s.server.settle();
         if (!forgives) {
-            EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, status_of(s[0], a));
+            EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, status_of(s[0], a));
             continue;
         }
         EXPECT_FALSE(s[0].take(a)) << "rank 1 runs";
@@ -307,13 +307,13 @@ TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
     EXPECT_EQ(0u, s.server.parts().groups.open());
     // Its name is a namespace that nobody knows, as before.
     s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key", 0, true)));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND,
-              status_of(s[0], s[0].start_get({"group", PMIX_RANK_WILDCARD}, PMIX_GROUP_CONTEXT_ID, 0, true)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(s[0], s[0].start_fence({{"group", PMIX_RANK_WILDCARD}})));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::names, {{"job", 0}})));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::leave)));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key", 0, true)));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND,
+                  status_of(s[0], s[0].start_get({"group", PMIX_RANK_WILDCARD}, PMIX_GROUP_CONTEXT_ID, 0, true)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(s[0], s[0].start_fence({{"group", PMIX_RANK_WILDCARD}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::names, {{"job", 0}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::leave)));
     EXPECT_EQ(nullptr, s.server.parts().registry.find("group"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }

@@ -60,7 +60,7 @@ struct Setting {
             return (told = b.take_notify<Command::commit_refused, common::CommitRefusedNotify>()).has_value();
         }));
         EXPECT_EQ(generation, told->generation);
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, told->status);
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, told->status);
     }
     FakeHost host;
     pmix_server_module_t module;
@@ -81,7 +81,7 @@ TEST(ServerCommitTest, Commit_ThatDeletesAKey_HidesItFromPeersAndFromTheNextDire
     request.generation = 3;
     request.entries.push_back({PMIX_DEL_GLOBAL, "k", {}});
     EXPECT_STATUS(PMIX_SUCCESS, s.b.ask<Command::commit>(request));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "as one never put";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s.a, s.a.start_get({"job", 1}, "k"))) << "as one never put";
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "stays")));
     // One that waits for it gets the next value.
     const uint32_t waiting = s.a.start_get({"job", 1}, "k", 600);
@@ -108,7 +108,7 @@ TEST(ServerCommitTest, Commit_WithADeletionThatNoClientSends_IsRefused) {
         common::CommitRequest request;
         request.generation = ++generation;
         request.entries.push_back(entry);
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.b.ask<Command::commit>(request)) << generation;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.b.ask<Command::commit>(request)) << generation;
     }
     EXPECT_EQ("value", s.a.read_text(1, "k"));
 }
@@ -120,15 +120,15 @@ TEST(ServerCommitTest, Get_OfRankWhoseCommitWasRefused_AnswersItsStatus) {
     s.server.settle();
     EXPECT_FALSE(s.a.take(before));
     s.refuse(1, "big");
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, before));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "big"))) << "asked afterwards";
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, before));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "big"))) << "asked afterwards";
     EXPECT_EQ(0u, s.server.parts().get.waiting());
     EXPECT_FALSE((s.a.take_notify<Command::commit_refused, common::CommitRefusedNotify>()));
     // What fits is taken over, and is found; what is missing is still missing.
     commit(s.b, 2, "small", 10);
     s.server.settle();
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 1}, "small")));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "big")));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "big")));
 }
 
 // rows: K8 F1
@@ -138,8 +138,8 @@ TEST(ServerCommitTest, Fence_WithMemberWhoseCommitWasRefused_EndsWithItsStatusFo
     for (int round = 0; round < 2; ++round) {
         const uint32_t fa = s.a.start_fence({kJob}, round == 0);
         const uint32_t fb = s.b.start_fence({kJob});
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, fa));
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.b, fb));
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, fa));
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.b, fb));
     }
     const uint32_t alone = s.a.start_fence({{"job", 0}});
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, alone)) << "of others";
@@ -152,11 +152,11 @@ TEST(ServerCommitTest, Fence_OverNodesAfterRefusedCommit_CarriesItInTheLocalStat
     s.refuse(1, "big");
     const uint32_t fb = s.b.start_fence({kJob}, true);
     const uint32_t fa = s.a.start_fence({kJob}, true);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, fa));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.b, fb));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, fa));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.b, fb));
     const Seen* seen = s.host.last("fence");
     ASSERT_NE(nullptr, seen);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, number_of(seen->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, number_of(seen->infos, PMIX_LOCAL_COLLECTIVE_STATUS));
 }
 
 // rows: K8
@@ -166,7 +166,7 @@ TEST(ServerCommitTest, Commit_ThatSendsAllAgain_EndsTheRefusal) {
     s.refuse(2, "bigger");
     commit(s.b, 3, "big", kTooMuch, 1);
     s.server.settle();
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "bigger")))
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(s.a, s.a.start_get({"job", 1}, "bigger")))
         << "the second is still missing";
     commit(s.b, 4, "bigger", kTooMuch, 2);
     s.server.settle();

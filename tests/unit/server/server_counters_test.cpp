@@ -148,7 +148,7 @@ TEST_F(ServerCountersTest, Request_ThatIsNotCarriedOut_IsCountedAsRefused) {
         EXPECT_EQ((Numbers{{"wireup.cnt.peers/observer", 1}}), changes());
         common::LookupRequest lookup;
         lookup.keys = {"k"};
-        EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, observer.ask<Command::lookup>(lookup));
+        EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, observer.ask<Command::lookup>(lookup));
         EXPECT_EQ((Numbers{{"wireup.cnt.req/lookup", 1}, {"wireup.cnt.refused/request", 1}}), changes());
     }
     server->settle();
@@ -164,7 +164,7 @@ TEST_F(ServerCountersTest, Request_ThatIsNotCarriedOut_IsCountedAsRefused) {
 
 TEST_F(ServerCountersTest, Connection_ThatIsRefusedOrOneTooMany_IsCounted) {
     FakeClient nobody(*server, ProcId("job", 7));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, nobody.hello());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, nobody.hello());
     EXPECT_EQ((Numbers{{"wireup.cnt.refused/connection", 1}}), changes());
     // Two may be silent; the third takes the place of the first.
     FakeClient first(*server, ProcId()), second(*server, ProcId());

@@ -66,7 +66,7 @@ TEST_F(ServerEarlyModexTest, Request_BeforeTheRegistration_HasWhatTheProcessComm
     server_.job("job", 1, 1);
     ASSERT_TRUE(server_.turn_until([&] { return of_job.calls == 1 && of_nobody.calls == 1; }));
     EXPECT_STATUS(PMIX_SUCCESS, of_job.status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, of_nobody.status) << "the job has no such rank";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, of_nobody.status) << "the job has no such rank";
     EXPECT_EQ(0, of_rank.calls) << "it has committed nothing";
     FakeClient a(server_, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
@@ -85,7 +85,7 @@ TEST_F(ServerEarlyModexTest, Request_OfAJobThatHasEnded_IsAnsweredAtOnce) {
     Got ended;
     ask({"job", 0}, ended);
     EXPECT_EQ(1, ended.calls);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ended.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ended.status);
     server_.job("job", 1, 1);
     end("job");
     Got other;
@@ -103,7 +103,7 @@ TEST_F(ServerEarlyModexTest, Request_OfAJobThatEndsUnregistered_IsAnswered) {
     EXPECT_EQ(0, held.calls);
     end("job");
     ASSERT_TRUE(server_.turn_until([&] { return held.calls == 1; }));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, held.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, held.status);
     EXPECT_EQ(0u, gets().waiting());
 }
 
@@ -114,11 +114,11 @@ TEST_F(ServerEarlyModexTest, Requests_ThatAreTooMany_AreAnsweredAtOnce) {
     Got beyond;
     ask({"job", 0}, beyond);
     EXPECT_EQ(1, beyond.calls);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, beyond.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, beyond.status);
     stop();
     for (const Got& one : held) {
         EXPECT_EQ(1, one.calls);
-        EXPECT_EQ(PMIX_ERR_UNREACH, one.status);
+        EXPECT_STATUS(PMIX_ERR_UNREACH, one.status);
     }
 }
 

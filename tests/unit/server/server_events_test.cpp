@@ -45,7 +45,7 @@ TEST(ServerEventsTest, Ranges) {
     ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_GLOBAL, std::move(here)));
     EXPECT_EQ(1u, s.count(s.o, -100));
     EXPECT_EQ(up, s.host.count("notify_event"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_INVALID));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_INVALID));
 }
 
 // rows: E13
@@ -115,10 +115,10 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
         return custom;
     };
     // Its job goes on elsewhere, and nobody else of it is here.
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_NAMESPACE));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_RM));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2)));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("nobody", PMIX_RANK_WILDCARD)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_NAMESPACE));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_RM));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("nobody", PMIX_RANK_WILDCARD)));
     // Ranges that end on this node.
     EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_LOCAL));
     EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_PROC_LOCAL));
@@ -134,7 +134,7 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
     listen.codes = {-100};
     ASSERT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(listen));
     EXPECT_STATUS(PMIX_SUCCESS, notify(a, "wide", PMIX_RANGE_NAMESPACE));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2))) << "not for itself";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, notify(a, "wide", PMIX_RANGE_CUSTOM, to("wide", 2))) << "not for itself";
     // An invitation waits for the answer of each that it is for, so all must get it.
     const auto invitation = [](const common::ProcList& targets) {
         InfoList custom;
@@ -150,7 +150,7 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_NotSupportedWhereNobodyIsTold) {
         return a.ask<Command::notify_event>(request);
     };
     EXPECT_STATUS(PMIX_SUCCESS, invite({{"here", 0}, {"here", 1}}));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, invite({{"here", 0}, {"wide", 2}}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, invite({{"here", 0}, {"wide", 2}}));
     // A job of this node alone.
     FakeClient b(server, {"here", 0});
     ASSERT_STATUS(PMIX_SUCCESS, b.hello());
@@ -177,8 +177,8 @@ TEST(ServerEventsTest, Notify_HostFailsToCarryAnInvitation_CountsForOtherNodes) 
         return a.ask<Command::notify_event>(request);
     };
     EXPECT_STATUS(PMIX_SUCCESS, notify(PMIX_GROUP_INVITED, {{"wide", 1}}));
-    EXPECT_EQ(PMIX_ERROR, notify(PMIX_GROUP_INVITED, {{"wide", 1}, {"wide", 2}}));
-    EXPECT_EQ(PMIX_ERROR, notify(-100, {{"wide", 1}})) << "of others the host's answer counts";
+    EXPECT_STATUS(PMIX_ERROR, notify(PMIX_GROUP_INVITED, {{"wide", 1}, {"wide", 2}}));
+    EXPECT_STATUS(PMIX_ERROR, notify(-100, {{"wide", 1}})) << "of others the host's answer counts";
 }
 
 // Local delivery is not held up by a host that takes none. rows: E18
@@ -210,7 +210,7 @@ TEST(ServerEventsTest, Notify_HostTakesNoEvents_LocalProcessesAreTold) {
     ASSERT_STATUS(PMIX_SUCCESS, c.hello());
     ASSERT_STATUS(PMIX_SUCCESS, d.hello());
     ASSERT_STATUS(PMIX_SUCCESS, d.ask<Command::register_events>(listen));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, c.ask<Command::notify_event>(request));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, c.ask<Command::notify_event>(request));
     strict.settle();
     EXPECT_TRUE(d.take_event());
     request.range = PMIX_RANGE_LOCAL;
@@ -262,7 +262,7 @@ TEST(ServerEventsTest, Notify_HostRefuses_CallerIsToldItsStatus) {
     s.host.statuses["notify_event"] = PMIX_ERR_UNREACH;
     for (const Style style : {Style::before_return, Style::fails}) {
         s.host.styles["notify_event"] = style;
-        EXPECT_EQ(PMIX_ERR_UNREACH, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL));
+        EXPECT_STATUS(PMIX_ERR_UNREACH, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL));
     }
     EXPECT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL)) << "the host is not asked";
 }
@@ -297,7 +297,7 @@ TEST(ServerEventsTest, ATopologyInARequestLeavesTheConnection) {
     const auto answer = s.a.wait(90);
     common::install_opaque_ops(before);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, answer->header.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, answer->header.status);
     EXPECT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_LOCAL));
 }
 

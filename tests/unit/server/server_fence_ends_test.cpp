@@ -19,10 +19,10 @@ TEST(ServerFenceTest, ADeathEndsItForEveryoneAndForLateCallers) {
     uint32_t fa = a.start_fence({kJob});
     server.settle();
     c.kill();
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same round";
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new round without the dead one";
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob}))) << "late for the same round";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, a.start_fence({kJob}))) << "a new round without the dead one";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(b, b.start_fence({kJob})));
     // a set without the dead one is whole
     uint32_t f2 = a.start_fence({{"job", 0}, {"job", 1}});
     EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({{"job", 1}, {"job", 0}})));
@@ -45,10 +45,10 @@ TEST(ServerFenceTest, ADeathIsToldToTheHostOfASpreadSet) {
     EXPECT_EQ(0u, host.count("fence"));
     b.kill();
     ASSERT_TRUE(server.turn_until([&] { return host.count("fence") == 1; }));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS,
-              host.last("fence")->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS,
+                  host.last("fence")->infos.find(PMIX_LOCAL_COLLECTIVE_STATUS)->value.data.status);
     host.answer_waiting();
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa));
 }
 
 // A process that had joined dies and another one takes its rank: by connecting, or after the host has registered it
@@ -179,7 +179,7 @@ TEST(ServerFenceTest, Finalize_ForTheLastTime_EndsTheRank) {
             }
             return 0;
         });
-        EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa)) << deregistered;
+        EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(a, fa)) << deregistered;
     }
 }
 
@@ -218,8 +218,8 @@ TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
     FakeClient a(server, {"job", 0}), b(server, {"job", 1});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     ASSERT_STATUS(PMIX_SUCCESS, b.hello());
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that round";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(a, a.start_fence({kJob}, false, 1)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(b, b.start_fence({kJob}))) << "late for that round";
     uint32_t fa = a.start_fence({kJob});
     EXPECT_STATUS(PMIX_SUCCESS, status_of(b, b.start_fence({kJob})));
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, fa));
@@ -236,8 +236,8 @@ TEST(ServerFenceTest, Timeouts_OfSeveralMembers_ShortestCounts) {
         const uint32_t fa = a.start_fence({kJob}, false, first);
         server.settle();
         const uint32_t fb = b.start_fence({kJob}, false, second);
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, fa)) << first << " and " << second << " s";
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(b, fb)) << first << " and " << second << " s";
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(a, fa)) << first << " and " << second << " s";
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(b, fb)) << first << " and " << second << " s";
     }
 }
 
@@ -251,7 +251,7 @@ TEST(ServerFenceTest, AHostThatIsLateFindsNobody) {
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     uint32_t f = a.start_fence({kJob}, false, 1);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(a, f));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(a, f));
     host.answer_waiting();
     server.settle();
     EXPECT_FALSE(a.take(f));
@@ -273,7 +273,7 @@ TEST(ServerFenceTest, TheEndOfTheNamespaceEndsIt) {
         server.setup().deregister_nspace("two");
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, f));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, f));
 }
 
 // rows: V2
@@ -286,8 +286,8 @@ TEST(ServerFenceTest, StoppingAnswersWhoWaits) {
     uint32_t g = a.start_get({"job", 1}, "k");
     server.settle();
     server.stop();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, f));
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, status_of(a, g));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, status_of(a, f));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, status_of(a, g));
     EXPECT_TRUE(a.hung_up());
 }
 

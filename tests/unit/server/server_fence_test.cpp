@@ -60,7 +60,7 @@ TEST(ServerFenceTest, WithoutAHostEntryOneNodeWorksSeveralDoNot) {
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     ASSERT_STATUS(PMIX_SUCCESS, w.hello());
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob})));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(w, w.start_fence({})));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status_of(w, w.start_fence({})));
 }
 
 // rows: F2 F3 F4 U5
@@ -238,14 +238,14 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start<common::Command::fence>(list)));
     EXPECT_STATUS(PMIX_SUCCESS, status_of(b, again));
     ranges.ranges = {{"job", {}, 7, {1}}};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges))) << "not a multiple of 64";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges))) << "not a multiple of 64";
     ranges.ranges = {{"job", {9, 0}}};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
     ranges.procs.clear();
     ranges.ranges = {{"job", {1, 99}}};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start<common::Command::fence>(ranges))) << "it is not in the set";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start<common::Command::fence>(ranges))) << "it is not in the set";
     ranges.ranges = {{"job", {0, 15'000'000}}};
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, a.start<common::Command::fence>(ranges)))
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, a.start<common::Command::fence>(ranges)))
         << "the array for the host is the memory of the caller's user";
 }
 
@@ -288,8 +288,8 @@ TEST(ServerFenceTest, Fence_WithANamespaceNotKnownHere_GoesToTheHost) {
         server.job("job", 1, 1);
         FakeClient a(server, {"job", 0});
         ASSERT_STATUS(PMIX_SUCCESS, a.hello());
-        EXPECT_EQ(with_host ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
-                  status_of(a, a.start_fence({{"job", 0}, {"elsewhere", 0}})));
+        EXPECT_STATUS(with_host ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                      status_of(a, a.start_fence({{"job", 0}, {"elsewhere", 0}})));
         EXPECT_EQ(with_host ? 1u : 0u, host.count("fence"));
     }
 }
@@ -436,9 +436,9 @@ TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
     server.job("job", 1, 2);
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
     EXPECT_EQ(0u, server.parts().fence.open());
 }
 
@@ -453,7 +453,7 @@ TEST(ServerFenceTest, ARequiredEntryThatNobodyKnowsIsRefused) {
     common::InfoList list;
     list.append("nobody.knows", common::Value::flag(true), PMIX_INFO_REQD);
     request.infos = std::move(list);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(request));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(request));
 }
 
 // A node that runs another library contributes bytes that mean nothing here.
@@ -465,13 +465,13 @@ TEST(ServerFenceTest, ForeignBytesFailTheFence) {
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     host.data = [](const Seen&) { return std::vector<uint8_t>(64, 0x5a); };
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status_of(a, a.start_fence({kJob}, true)));
     host.data = [](const Seen&) {
         auto blob = blob_of(1, "k", "v");
         for (int i = 0; i < 3; ++i) blob.pop_back();
         return blob;
     };
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, status_of(a, a.start_fence({kJob}, true)));
     host.data = [](const Seen&) { return blob_of(1, "k", "v"); };
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
     EXPECT_EQ("v", a.read_text(1, "k"));

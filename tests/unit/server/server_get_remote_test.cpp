@@ -22,7 +22,7 @@ TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     ASSERT_EQ(1u, s.host.count("direct_modex"));
     put = true;  // for the next upcall
     s.host.answer_first();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, first));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, first));
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.waiting() == 1 || s.b.take(second); }));
     ASSERT_EQ(2u, s.host.count("direct_modex"));
     s.host.answer_first();
@@ -42,7 +42,7 @@ TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfThe
     common::InfoList list;
     list.append_string(PMIX_REQUIRED_KEY, "another");
     request.infos = std::move(list);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
     const Seen* seen = s.host.last("direct_modex");
     ASSERT_NE(nullptr, seen);
     size_t keys = 0;
@@ -65,7 +65,7 @@ TEST(ServerGetTest, Get_OfAKeyThatStaysOnItsNode_ExistsOutsideTheScope) {
     there.settle();
     std::vector<uint8_t> blob;
     s.host.data = [&, ask = modex_from(there)](const Seen& seen) { return blob = ask(seen); };
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 2}, "near")));
+    EXPECT_STATUS(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 2}, "near")));
     EXPECT_TRUE(server::says_kept(blob, "job", 2, "near"));
     EXPECT_FALSE(server::says_kept(blob, "job", 2, "k")) << "it was sent";
     EXPECT_EQ("y", s.a.read_text(2, "k"));
@@ -83,7 +83,7 @@ TEST(ServerGetTest, DirectModexIn_OfAProcessThatHasLeftWithoutData_IsAnsweredAtO
         s.server.parts().host.flush();
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, answer.value_or(PMIX_SUCCESS));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, answer.value_or(PMIX_SUCCESS));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -94,8 +94,8 @@ TEST(ServerGetTest, RemoteDataExistsOutsideALocalPeersScope) {
     uint32_t g = s.a.start_get({"job", 1}, "r");
     s.server.settle();
     s.b.put("r", "far only", PMIX_REMOTE);
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, g));
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 1}, "r")));
+    EXPECT_STATUS(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, g));
+    EXPECT_STATUS(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, s.a.start_get({"job", 1}, "r")));
 }
 
 // rows: K21 U6
@@ -143,7 +143,7 @@ TEST(ServerGetTest, TwoRequestersOfOneProcess_HostIsToldOfEach) {
     EXPECT_EQ(std::pair(std::string("other"), 0), asked_for(s.host, 2));
     ASSERT_NE(nullptr, s.host.last("direct_modex")->infos.find(PMIX_USERID));
     EXPECT_EQ(::geteuid(), s.host.last("direct_modex")->infos.find(PMIX_USERID)->value.data.uint32);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, hasty));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, hasty));
     s.host.answer_first();
     s.server.settle();
     EXPECT_FALSE(s.b.take(patient));
@@ -168,7 +168,7 @@ TEST(ServerGetTest, TheHostsTimeout_EndsOnlyRequestsWithoutALimit) {
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 600)));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     round = 0;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 3}, "k"))) << "the host's own limit";
 }
 
 // A request after one that timed out does not wait for an upcall that the host may have forgotten. rows: K20 K21
@@ -176,7 +176,7 @@ TEST(ServerGetTest, ARetryAfterATimeout_AsksTheHostAgain) {
     GetSetting s(2);
     s.host.styles["direct_modex"] = Style::later;
     s.connect();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1)));
     EXPECT_EQ(1u, s.host.count("direct_modex"));
     s.host.styles["direct_modex"] = Style::before_return;
     s.host.data = [](const Seen&) { return blob_of(2, "k", "far", 1); };
@@ -200,7 +200,7 @@ TEST(ServerGetTest, HowTheTargetStands_DecidesWhetherToAskAgain) {
     s.host.data = [&](const Seen&) {
         return joined(blob_of(3, "early", "x", 1), server::wrap_state("job", 3, server::ModexState::over));
     };
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 3}, "k", 600))) << "as of a local one";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 3}, "k", 600))) << "as of a local one";
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -210,7 +210,7 @@ TEST(ServerGetTest, AMissingKeyIsNotFoundAndAskedForAgain) {
     s.connect();
     int calls = 0;
     s.host.data = [&](const Seen&) { return ++calls < 2 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
     EXPECT_EQ(2u, s.host.count("direct_modex"));
     EXPECT_EQ("now", s.a.read_text(2, "k"));
@@ -224,7 +224,7 @@ TEST(ServerGetTest, WithATimeoutItIsTriedUntilTheKeyIsThere) {
     s.host.data = [&](const Seen&) { return ++calls < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "now", 2); };
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, s.a.start_get({"job", 2}, "k", 60)));
     EXPECT_EQ(4u, s.host.count("direct_modex"));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "never", 1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -236,12 +236,12 @@ TEST(ServerGetTest, TheHostsErrorReachesAllWaiters) {
         s.host.styles["direct_modex"] = style;
         s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
         uint32_t ga = s.a.start_get({"job", 2}, "k"), gb = s.b.start_get({"job", 3}, "k");
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.a, ga));
-        EXPECT_EQ(PMIX_ERR_UNREACH, status_of(s.b, gb));
+        EXPECT_STATUS(PMIX_ERR_UNREACH, status_of(s.a, ga));
+        EXPECT_STATUS(PMIX_ERR_UNREACH, status_of(s.b, gb));
     }
     GetSetting none(2, false);
     none.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(none.a, none.a.start_get({"job", 2}, "k")))
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(none.a, none.a.start_get({"job", 2}, "k")))
         << "no entry in the module";
 }
 
@@ -270,7 +270,7 @@ TEST(ServerGetTest, WhatAFenceBringsIsNotWaitedForAtTheHost) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("direct_modex") == 3; }));
     s.host.answer_waiting();
     EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, again));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.b, other));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.b, other));
     s.server.settle();
     EXPECT_FALSE(s.a.take(ga)) << "once";
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -301,7 +301,7 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
     GetSetting s(2);
     s.connect();
     uint32_t g = s.a.start_get({"job", PMIX_RANK_UNDEF}, "unique");
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", PMIX_RANK_UNDEF}, "other", 1)));
     EXPECT_FALSE(s.a.take(g));
     s.b.put("unique", "of b");
     EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, g));
@@ -319,10 +319,10 @@ TEST(ServerGetTest, AnyRankThatHasTheKey) {
 TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
     GetSetting s(1);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k", 0, true)));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k", 0, true)));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     s.host.statuses["direct_modex"] = PMIX_ERR_NOT_FOUND;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"strange", 0}, "k")));
     EXPECT_EQ(1u, s.host.count("direct_modex"));
 }
 
@@ -354,8 +354,8 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     EXPECT_EQ(0, early.calls);
     EXPECT_EQ(0, unknown.calls);
     ASSERT_TRUE(s.server.turn_until([&] { return unknown.calls == 1; }));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, unknown.status) << "not registered in time";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, remote.status) << "it runs elsewhere";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, unknown.status) << "not registered in time";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, remote.status) << "it runs elsewhere";
     s.connect();
     s.a.put("k", "value");
     ASSERT_TRUE(s.server.turn_until([&] { return early.calls == 1; }));
@@ -385,7 +385,7 @@ TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     }));
     s.b.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return never.calls == 1; }));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, never.status) << "it left without data";
 }
 
 // A server where a job is not registered asks the host once, and then has what the host registered elsewhere: sizes,

@@ -30,15 +30,15 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
     s.server.settle();
     EXPECT_FALSE(s.a.take(unlimited)) << "it has committed nothing";
     s.b.put("other", "x");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k"))) << "at once now";
     EXPECT_FALSE(s.a.take(limited)) << "another key is not the one";
     s.b.put("k", "here");
     EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, limited));
     EXPECT_EQ("here", s.a.read_text(1, "k"));
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, never)) << "the target has gone without it";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "never", 600)))
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, never)) << "the target has gone without it";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "never", 600)))
         << "and is not waited for again";
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -48,7 +48,7 @@ TEST(ServerGetTest, LocalTarget_CommitsWithoutTheKey_EndsOnlyAGetWithoutALimit) 
 TEST(ServerGetTest, OwnKeyBeforeAnyCommit_IsNotFoundAtOnce) {
     GetSetting s(1);
     ASSERT_STATUS(PMIX_SUCCESS, s.a.hello());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 0}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 0}, "k")));
     const uint32_t limited = s.a.start_get({"job", 0}, "k", 600);
     s.server.settle();
     EXPECT_FALSE(s.a.take(limited));
@@ -88,9 +88,9 @@ TEST(ServerGetTest, AnyRank_AllProcessesOfTheJobLeave_IsNotFound) {
     server.add_client("other", 1);
     ASSERT_STATUS(PMIX_SUCCESS, d.hello());
     EXPECT_STATUS(PMIX_SUCCESS, d.ask<Command::finalize>(common::FinalizeRequest{}));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, limited));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"other", PMIX_RANK_UNDEF}, "k")))
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, unlimited));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, limited));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"other", PMIX_RANK_UNDEF}, "k")))
         << "a later request does not wait either";
     EXPECT_FALSE(s.a.take(of_own_job)) << "its processes are there";
     // One that is registered anew may commit it.
@@ -118,7 +118,7 @@ TEST(ServerGetTest, AnyRank_ProcessesOfThisNodeLeaveAndOthersAreElsewhere_GetGoe
     s.server.settle();
     EXPECT_FALSE(s.a.take(get));
     s.server.on_loop([&] { s.server.setup().deregister_nspace("other"); });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
 }
 
 // All have left before the host says how many the job has. rows: K22
@@ -137,7 +137,7 @@ TEST(ServerGetTest, AnyRank_TheJobIsDescribedAfterItsProcessesHaveLeft_IsNotFoun
     common::InfoList size;
     size.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
     ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("other", 1, size));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, get));
 }
 
 // In strict mode a get waits for the key, wherever its process runs, until that has left. rows: K20 K21
@@ -154,8 +154,8 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
         return ++round < 4 ? blob_of(2, "early", "x", 1) : blob_of(2, "k", "far", 2);
     };
     uint32_t local = s.a.start_get({"job", 1}, "k"), remote = s.a.start_get({"job", 2}, "k");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true))) << "PMIX_IMMEDIATE";
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1))) << "PMIX_TIMEOUT";
     EXPECT_STATUS(PMIX_SUCCESS, status_of(s.a, remote));
     EXPECT_EQ("far", s.a.read_text(2, "k"));
     EXPECT_FALSE(s.a.take(local));
@@ -164,11 +164,11 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
     EXPECT_EQ("near", s.a.read_text(1, "k"));
     // A process that has left puts nothing any more.
     left = true;
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "never")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 2}, "never")));
     local = s.a.start_get({"job", 1}, "never");
     s.server.settle();
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, local));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, local));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -177,13 +177,14 @@ TEST(ServerGetTest, StrictMode_TargetCommitsWithoutTheKey_GetWaitsForIt) {
 TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
     GetSetting s(1);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 99}, "k")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "pmix.nope"))) << "reserved: no wait";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 0, true)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 1}, "k", 1)));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 99}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "pmix.nope")))
+        << "reserved: no wait";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 1}, "k", 60, false, true)))
         << "a refresh: no wait";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, status_at_once(s.a, s.a.start_get({"job", 1}, "k", -1)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_at_once(s.a, s.a.start_get({"job", 1}, "k", -1)));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
@@ -191,8 +192,9 @@ TEST(ServerGetTest, ImmediateTimeoutAndRanksThatAreNone) {
 TEST(ServerGetTest, Get_OfARankBeyondTheJob_HostIsNotAsked) {
     GetSetting s(2);
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k")));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k", 600))) << "with a limit of time";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"job", 4}, "k", 600)))
+        << "with a limit of time";
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     status_at_once(s.a, s.a.start_get({"job", 3}, "k"));
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
@@ -205,7 +207,7 @@ TEST(ServerGetTest, Get_OfARankBeyondAJobWithoutPlacement_HostIsNotAsked) {
     size.append_number<uint32_t>(PMIX_JOB_SIZE, 4, PMIX_UINT32);
     ASSERT_STATUS(PMIX_SUCCESS, s.server.add_job("sized", 1, size));
     s.connect();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"sized", 4}, "k")));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, s.a.start_get({"sized", 4}, "k")));
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     status_at_once(s.a, s.a.start_get({"sized", 3}, "k"));
     EXPECT_EQ(1u, s.host.count("direct_modex")) << "the last rank of the job";
@@ -241,7 +243,7 @@ TEST(ServerGetTest, OptionalIsAnsweredWithWhatIsHere) {
         common::InfoList list;
         list.append_flag(PMIX_OPTIONAL, true);
         request.infos = std::move(list);
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s.a.ask<Command::get>(request));
     }
     EXPECT_EQ(0u, s.host.count("direct_modex"));
     EXPECT_EQ(0u, s.server.parts().get.waiting());
@@ -317,10 +319,10 @@ TEST(ServerGetTest, Commit_ManyRequestsOfOtherKeysPending_LooksAtNoneOfThem) {
     // In another scope: no answer for any rank, the end of a request for this one.
     s.b.put("any8", "eight", PMIX_REMOTE);
     s.b.put("of b8", "eight", PMIX_REMOTE);
-    EXPECT_EQ(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, of_b[8]));
+    EXPECT_STATUS(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, status_at_once(s.a, of_b[8]));
     EXPECT_FALSE(s.a.take(of_any[8]));
     s.b.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, of_b[10])) << "the process has left without it";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, of_b[10])) << "the process has left without it";
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == kPending - 1; })) << "requests of any rank go on";
     s.a.kill();
     EXPECT_TRUE(s.server.turn_until([&] { return get.waiting() == 0; }));

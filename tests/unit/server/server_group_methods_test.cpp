@@ -46,25 +46,26 @@ TEST(ServerGroupMethodsTest, WhoOnlyTheHostCanGatherGoesUpAlone) {
         EXPECT_EQ(members, done.members);
         EXPECT_NE(nullptr, done.results.find(PMIX_GROUP_CONTEXT_ID));
     }
-    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2))).status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2))).status);
 
     // The host's error is for the requester; a limit holds without the host; a late answer has no effect.
     s.host.statuses["group"] = PMIX_ERR_PROC_TERM_WO_SYNC;
     uint32_t failed = construct(s[2], {{"job", 2}}, leading(3), "other");
     s.server->settle();
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[2], failed).status);
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(s[2], failed).status);
     uint32_t late = construct(s[2], {}, timed({}), "other");
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(s[2], late).status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, done_of(s[2], late).status);
     construct(s[2], {}, {}, "other");
     s.server->settle();
     s.kill(2);
     s.host.answer_waiting();
     s.server->settle();
 
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 1}}, leading(2), "bad")).status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}, {"job", 1}}, leading(2), "bad")).status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}}, leading(0), "bad")).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 1}}, leading(2), "bad")).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  done_of(s[0], construct(s[0], {{"job", 0}, {"job", 1}}, leading(2), "bad")).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 0}}, leading(0), "bad")).status);
 }
 
 // The host may name whole jobs, and it may leave the caller out. rows: R1 U17
@@ -86,7 +87,7 @@ TEST(ServerGroupMethodsTest, Bootstrap_HostNamesTheWholeJob_MeansItsCallers) {
     const uint32_t c = construct(s[0], {{"job", 0}}, leading(1), "other");
     ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 1; }));
     s.host.answer_waiting();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], c).status) << "it is in no group";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done_of(s[0], c).status) << "it is in no group";
     EXPECT_EQ(1u, s.server->parts().registry.groups().all().size());
 }
 
@@ -110,7 +111,7 @@ TEST(ServerGroupMethodsTest, Construct_InviterThatIsNoMember_TakesPartOnly) {
     EXPECT_EQ(members, done_of(s[2], c).members);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 4}}), s.host.last("group")->procs)
         << "all who call";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
     const uint32_t d = destruct(s[1]), e = destruct(s[2]);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], d).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[2], e).status);
@@ -127,7 +128,7 @@ TEST(ServerGroupMethodsTest, Construct_InviterWithoutAMemberOnItsNode_LeavesNoth
     // The same processes in another part are another matter.
     Setting t(1, 3);
     invited(t[0], {"job", 0}, {{"job", 1}, {"job", 2}}, true);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(t[1], construct(t[1])).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(t[1], construct(t[1])).status);
 }
 
 // rows: R13 R8

@@ -24,11 +24,11 @@ TEST(ServerGroupTest, AllLocalNeedsNoHostAndKeepsTheOrderGiven) {
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}}), first.members) << "the first member's order";
     EXPECT_EQ(first.members, done_of(s[0], b).members);
     EXPECT_EQ(first.members, done_of(s[2], c).members);
-    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0])).status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, done_of(s[0], construct(s[0])).status);
     uint32_t d[3];
     for (int i = 0; i < 3; ++i) d[i] = destruct(s[i]);
     for (int i = 0; i < 3; ++i) EXPECT_STATUS(PMIX_SUCCESS, done_of(s[i], d[i]).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ(0u, s.host.count("group"));
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
@@ -73,7 +73,7 @@ TEST(ServerGroupTest, Construct_ManyOthersOpen_LooksAtNoneOfThem) {
     auto& groups = s.server->parts().groups;
     ASSERT_TRUE(s.server->turn_until([&] { return groups.open() == kOpen; }));
     EXPECT_EQ(0u, groups.examined());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[1], construct(s[1], {{"job", 1}}, {}, "g0")).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[1], construct(s[1], {{"job", 1}}, {}, "g0")).status);
     for (uint64_t i = 0; i < kOpen; ++i) {
         second.push_back(construct(s[1], {{"job", 1}, {"job", 0}}, {}, "g" + std::to_string(i)));
         s.server->run_once();
@@ -151,7 +151,7 @@ TEST(ServerGroupTest, Event_ManyOthersOpen_LooksAtNoneOfThem) {
     gone.kill();
     s.server->settle();
     s.server->add_client("other", 2);
-    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(leader, construct(leader, {{"other", 0}}, leading(1), "bg0")).status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, done_of(leader, construct(leader, {{"other", 0}}, leading(1), "bg0")).status);
     EXPECT_EQ(groups, parts.groups.examined());
     EXPECT_EQ(fences, parts.fence.examined());
     leader.kill();
@@ -177,14 +177,15 @@ TEST(ServerGroupTest, Construct_MoreOpenThanAProcessMayBegin_IsRefused) {
     }
     ASSERT_TRUE(s.server->turn_until([&] { return groups.open() == kMost / 2 && s.host.count("group") == kMost / 2; }));
     const ProcList both{{"job", 0}, {"job", 1}};
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], construct(s[0], both, {}, "one-more")).status);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], construct(s[0], {{"job", 0}}, leading(2), "one-more")).status);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], construct(s[0], both, {}, "one-more")).status);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE,
+                  done_of(s[0], construct(s[0], {{"job", 0}}, leading(2), "one-more")).status);
     // It may take part in what the other process begins, and one that ends makes place.
     const uint32_t theirs = construct(s[1], both, {}, "theirs");
     s.server->settle();
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], construct(s[0], both, {}, "theirs")).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], theirs).status);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], destruct(s[0], "theirs")).status);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, done_of(s[0], destruct(s[0], "theirs")).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], construct(s[1], both, {}, "g0")).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], first[0]).status);
     const uint32_t ends = destruct(s[0], "theirs");
@@ -229,8 +230,8 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_AreTwoGroups) {
         EXPECT_STATUS(PMIX_SUCCESS, done_of(*c[i][0], ids[i]).status) << i;
     }
     EXPECT_EQ(4u, server.parts().registry.groups().all().size());
-    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(*c[0][0], construct(*c[0][0], procs(0))).status) << "it is in one already";
-    EXPECT_EQ(PMIX_ERR_EXISTS, done_of(*c[2][0], construct(*c[2][0], {{"job", PMIX_RANK_WILDCARD}})).status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS, done_of(*c[0][0], construct(*c[0][0], procs(0))).status) << "it is in one already";
+    EXPECT_STATUS(PMIX_ERR_EXISTS, done_of(*c[2][0], construct(*c[2][0], {{"job", PMIX_RANK_WILDCARD}})).status);
 
     // The name means the caller's own group: its members fence, one leaves, the others hear of it.
     for (size_t i = 0; i < 4; ++i) {
@@ -271,12 +272,12 @@ TEST(ServerGroupTest, Construct_SameNameInTwoJobs_EndsForOneOnly) {
     uint32_t x = construct(a, one), y = construct(c, two);
     server.settle();
     b.kill();
-    EXPECT_EQ(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(a, x).status);
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(a, x).status);
     x = construct(a, {{"one", 0}, {"one", 2}});
     server.settle();
     EXPECT_STATUS(PMIX_SUCCESS, done_of(a, start(a, GroupCall::abort)).status);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, done_of(a, x).status);
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, done_of(a, construct(a, {{"one", 0}, {"one", 2}}, timed({}))).status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, done_of(a, x).status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, done_of(a, construct(a, {{"one", 0}, {"one", 2}}, timed({}))).status);
     EXPECT_FALSE(c.take(y)) << "the other job waits for its own";
     EXPECT_STATUS(PMIX_SUCCESS, done_of(d, construct(d, two)).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(c, y).status);
@@ -297,8 +298,8 @@ TEST(ServerGroupTest, Construct_LongListUnsortedAndRepeated_KeepsTheFirstOfEach)
     const uint32_t first = construct(s[0], list);
     s.server->settle();
     EXPECT_FALSE(s[0].take(first)) << "rank 2 is missing";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[2], construct(s[2], list)).status);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], first).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(s[2], construct(s[2], list)).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], first).status);
     Setting wide(1, 3);
     wide.server->job("far", 300, 10, false);
     const uint32_t a = construct(wide[2], list), b = construct(wide[0], list);
@@ -311,26 +312,26 @@ TEST(ServerGroupTest, Construct_LongListUnsortedAndRepeated_KeepsTheFirstOfEach)
 // rows: R1
 TEST(ServerGroupTest, WhatCannotBeAGroup) {
     Setting s(1, 1);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "")).status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, std::string(256, 'x'))).status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {})).status)
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "")).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, std::string(256, 'x'))).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {})).status)
         << "a host that does not name the members";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
     InfoList required;
     bool yes = true;
     required.append("myapp.unknown", &yes, PMIX_BOOL, PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {kAll}, std::move(required))).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[0], start(s[0], GroupCall::leave)).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {kAll}, std::move(required))).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done_of(s[0], start(s[0], GroupCall::leave)).status);
 }
 
 // rows: R2 R3
 // proves: PMIx_Group_construct PMIX_GROUP_ASSIGN_CONTEXT_ID PMIX_RANGE server
 TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
     Setting near(1, 1, false);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              done_of(near[0], construct(near[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID))).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  done_of(near[0], construct(near[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID))).status);
     InfoList local = flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
     pmix_data_range_t range = PMIX_RANGE_LOCAL;
     local.append(PMIX_RANGE, &range, PMIX_DATA_RANGE);
@@ -341,7 +342,7 @@ TEST(ServerGroupTest, WithoutTheHostsEntryNoContextIdNorOtherNodes) {
 
 TEST(ServerGroupTest, OtherNodesNeedTheHostsEntry) {
     Setting wide(2, 1, false);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, done_of(wide[0], construct(wide[0])).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(wide[0], construct(wide[0])).status);
 }
 
 // rows: R3 R4 U17
@@ -415,7 +416,7 @@ TEST(ServerGroupTest, HostThatAnswersNothing) {
         if (style == Style::fails) s.host.statuses["group"] = PMIX_ERR_NO_PERMISSIONS;
         uint32_t id = construct(s[0]);
         Done done = done_of(s[0], id);
-        EXPECT_EQ(style == Style::fails ? PMIX_ERR_NO_PERMISSIONS : PMIX_SUCCESS, done.status);
+        EXPECT_STATUS(style == Style::fails ? PMIX_ERR_NO_PERMISSIONS : PMIX_SUCCESS, done.status);
         if (style != Style::fails) {
             EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}}), done.members);
         }
@@ -423,8 +424,8 @@ TEST(ServerGroupTest, HostThatAnswersNothing) {
         EXPECT_FALSE(s[0].take(id)) << "answered twice";
         if (style == Style::fails) continue;
         // A number that was asked for and not given is no success.
-        EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-                  done_of(s[0], construct(s[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID), "other")).status);
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                      done_of(s[0], construct(s[0], {kAll}, flag(PMIX_GROUP_ASSIGN_CONTEXT_ID), "other")).status);
     }
 }
 
@@ -439,7 +440,7 @@ TEST(ServerGroupTest, GroupName_InOtherCalls_MeansItsMembers) {
     EXPECT_STATUS(PMIX_SUCCESS, s[0].wait(fa)->header.status);
     EXPECT_STATUS(PMIX_SUCCESS, s[1].wait(fb)->header.status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}}), s.host.last("fence")->procs);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 4}}))->header.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 4}}))->header.status);
     s.host.data = [](const Seen&) { return std::vector<uint8_t>(); };
     s[0].wait(s[0].start_get({kName, 3}, "k", 1));
     ASSERT_NE(nullptr, s.host.last("direct_modex"));
@@ -471,14 +472,14 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
     ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], start(s[1], GroupCall::leave)).status);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, done_of(s[1], start(s[1], GroupCall::leave)).status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done_of(s[1], start(s[1], GroupCall::leave)).status);
     auto event = s[0].take_event();
     ASSERT_TRUE(event);
-    EXPECT_EQ(PMIX_GROUP_LEFT, event->status);
+    EXPECT_STATUS(PMIX_GROUP_LEFT, event->status);
     EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     EXPECT_EQ(ProcId("job", 1), event->source);
     ASSERT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
 }
@@ -497,7 +498,7 @@ TEST(ServerGroupTest, AJobThatTakesTheNameOfAGroupWhichFormsKeepsNobodyOut) {
         EXPECT_EQ(3u, done.members.size());
     }
     EXPECT_EQ(0u, s.server->parts().groups.open());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0])).status) << "now it is a namespace's name";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0])).status) << "now it is a namespace's name";
 }
 
 }  // namespace server_group_test

@@ -62,8 +62,8 @@ TEST(ServerInstancesTest, Finalize_OfAllProcessesOfARank_EndsTheRank) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
     EXPECT_FALSE(other.take(get)) << "one is there still";
     clone.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(other, get));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status_of(other, fence));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(other, get));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status_of(other, fence));
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("client_finalized") == 1; }));
     EXPECT_EQ(TestServer::object_of(0), s.host.last("client_finalized")->object);
     EXPECT_EQ(server::Client::State::finalized, s.server.parts().registry.find_client({"job", 0})->state);
@@ -82,7 +82,7 @@ TEST(ServerInstancesTest, Finalize_CloneDiesAfterwards_EndsTheRank) {
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 2; }));
     EXPECT_FALSE(other.take(get));
     a.kill();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(other, get));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(other, get));
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("client_finalized") == 1; }));
 }
 
@@ -119,7 +119,7 @@ TEST(ServerInstancesTest, Deregister_HostRegistersJobAgainInACallback_NewInstanc
     s.server.on_loop([&] {
         s.server.parts().get.modex_request({"job", 0}, [&](pmix_status_t status, common::Bytes) {
             ++called;
-            EXPECT_EQ(PMIX_ERR_NOT_FOUND, status);
+            EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status);
             s.end("job");
             s.server.job("job", 1, 1);
         });
@@ -232,7 +232,7 @@ TEST(ServerInstancesTest, Get_AnswerIsForAnEarlierInstance_WaitsForItsOwn) {
         s.end("other");
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, first));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, first));
     s.server.job("other", 2, 1);
     s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
     uint32_t second = a.start_get({"other", 1}, "k");
@@ -241,7 +241,7 @@ TEST(ServerInstancesTest, Get_AnswerIsForAnEarlierInstance_WaitsForItsOwn) {
     s.server.settle();
     EXPECT_FALSE(a.take(second)) << "that was about the other that has ended";
     s.host.answer_first();
-    EXPECT_EQ(PMIX_ERR_UNREACH, status_of(a, second));
+    EXPECT_STATUS(PMIX_ERR_UNREACH, status_of(a, second));
 }
 
 // rows: V8 C1
@@ -260,7 +260,7 @@ TEST(ServerInstancesTest, Connect_AnswerIsForAnEarlierInstance_ConnectsNoProcess
         s.end("other");
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_of(a, id));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, id));
     s.server.job("other", 2, 1);
     s.host.answer_first();
     s.server.settle();
@@ -444,7 +444,7 @@ TEST(ServerInstancesTest, Request_MoreThanTheLimitAreOpen_IsRefused) {
         return refusal || s.server.parts().get.waiting() > server::kMaxOpenRequests;
     }));
     ASSERT_TRUE(refusal) << "one request too many is kept";
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, refusal->header.status);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, refusal->header.status);
     EXPECT_FALSE(a.take(last));
     EXPECT_EQ(server::kMaxOpenRequests, s.server.parts().get.waiting());
     uint32_t other = b.start_get({"job", 0}, "k");

@@ -110,14 +110,14 @@ TEST(ServerIofTest, Pull_TwoReaders_EachGetsItsOutputAndTheHostTheirIds) {
 // rows: O1
 TEST(ServerIofTest, WhatCannotBePulled) {
     Setting s;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.pull(s.a, 1, {{"far", 0}}, PMIX_FWD_STDIN_CHANNEL));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.pull(s.a, 1, {{"far", 0}}, PMIX_FWD_ALL_CHANNELS));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.pull(s.a, 1, {}, kOut));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.pull(s.a, 1, {{"far", 0}}, 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, s.pull(s.a, 1, {{"far", 0}}, PMIX_FWD_STDIN_CHANNEL));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, s.pull(s.a, 1, {{"far", 0}}, PMIX_FWD_ALL_CHANNELS));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.pull(s.a, 1, {}, kOut));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.pull(s.a, 1, {{"far", 0}}, 0));
     EXPECT_EQ(0u, s.host.count("iof_pull"));
     s.host.styles["iof_pull"] = Style::fails;
     s.host.statuses["iof_pull"] = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, s.pull(s.a, 1, {{"far", 0}}));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, s.pull(s.a, 1, {{"far", 0}}));
     EXPECT_EQ(0u, s.server.parts().iof.registrations());
 }
 
@@ -276,7 +276,7 @@ TEST(ServerIofTest, ADelivererThatDoesNotWaitIsRefusedInTheEnd) {
     const std::string block(4u << 20, 'x');
     std::vector<std::shared_ptr<pmix_status_t>> answers;
     for (int i = 0; i < 24; ++i) answers.push_back(s.deliver({"far", 0}, block));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, *answers.back());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, *answers.back());
     EXPECT_EQ(1, *answers[10]) << "held";
     s.a.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return *answers[10] == PMIX_SUCCESS; })) << "the reader is gone";
@@ -325,7 +325,7 @@ TEST(ServerIofTest, DeregistrationSendsWhatIsLeftAndThenAnswers) {
     auto reply = s.a.take(id);
     ASSERT_TRUE(reply);
     EXPECT_STATUS(PMIX_SUCCESS, reply->header.status);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::iof_deregister>(off));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.a.ask<Command::iof_deregister>(off));
     EXPECT_EQ(1u, s.cache().streams()) << "later output waits for the next reader";
 }
 
@@ -348,7 +348,7 @@ TEST(ServerIofTest, InputGoesUpWithItsSourceAndTargets) {
     EXPECT_TRUE(s.host.last("push_stdin")->null_blob) << "zero bytes: the end";
     s.host.styles["push_stdin"] = Style::fails;
     s.host.statuses["push_stdin"] = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.a.ask<Command::iof_push>(request));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, s.a.ask<Command::iof_push>(request));
 }
 
 // A source that the host stops is not answered until it may go on; nothing is lost and the order stays. rows: O9
@@ -443,10 +443,10 @@ TEST(ServerIofTest, AHostWithoutTheEntriesForwardsNothing) {
     common::IofPullRequest pull;
     pull.channels = kOut;
     pull.procs = {{"far", 0}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_pull>(pull));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_pull>(pull));
     common::IofPushRequest push;
     push.procs = {{"far", 0}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
 }
 
 namespace {

@@ -233,7 +233,7 @@ TEST_F(ServerLeftCommits, CommitOfAKeyThatNobodyMayUse_IsRefused) {
     pmix_status_t status = PMIX_SUCCESS;
     bool ask = false;
     EXPECT_EQ(b->look(round, &status, &ask), Ended::ended);
-    EXPECT_EQ(status, PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status);
 }
 
 // What the process before it had left is not its own.
@@ -241,7 +241,7 @@ TEST_F(ServerLeftCommits, PlaceWithoutItsProcess_IsEmptied) {
     begin_watch();
     memory()->places[0].holder.reset();
     ASSERT_TRUE(a->leave(1, "left"));
-    EXPECT_EQ(b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status, PMIX_ERR_NOT_FOUND);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, b->wait_at_once(b->start_get({"job", 0}, "k", 0, true))->header.status);
     EXPECT_EQ(of(0), "-");
     EXPECT_TRUE(a->leave(1, "again")) << "it was taken";
 }

@@ -159,10 +159,10 @@ TEST_F(ServerMemoryFence, ErrorOfTheHost_IsAskedFor) {
     pmix_status_t status = PMIX_SUCCESS;
     bool ask = false;
     EXPECT_EQ(b->look(round, &status, &ask), Ended::ended);
-    EXPECT_EQ(status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status);
     EXPECT_TRUE(ask);
     for (Rank* one : {a.get(), b.get()})
-        EXPECT_EQ(one->end_request(one->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, one->end_request(one->start_request(FenceUse::joined, round)));
     // And a new beginning.
     host.statuses["fence"] = PMIX_SUCCESS;
     EXPECT_EQ(a->memory->state().mode, Mode::by_request);
@@ -255,7 +255,7 @@ TEST_F(ServerMemoryFence, JoinedAndDead_Counts) {
     a->join();
     a->kill();
     EXPECT_STATUS(PMIX_SUCCESS, b->end_request(b->start_request(FenceUse::has)));
-    EXPECT_EQ(b->end_request(b->start_request(FenceUse::has)), PMIX_ERR_PARTIAL_SUCCESS) << "not in the next one";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, b->end_request(b->start_request(FenceUse::has))) << "not in the next one";
 }
 
 // The same of one that finalizes in another thread meanwhile.
@@ -308,7 +308,7 @@ TEST_F(ServerMemoryFence, DeadBeforeItsCommitIsHere_DoesNotCount) {
     const uint32_t fb = b->start_request(FenceUse::has);
     server->settle();
     a->kill();
-    EXPECT_EQ(b->end_request(fb), PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, b->end_request(fb));
 }
 
 // The round ends without it, which is its answer too.
@@ -323,10 +323,10 @@ TEST_F(ServerMemoryFence, CommitComesAfterTheRoundHasFailed_IsThatStatus) {
     const uint32_t fb = b->start<Command::fence>(hurried);
     pmix_status_t status = PMIX_SUCCESS;
     ASSERT_TRUE(server->turn_until([&] { return b->answered(fb, status); }));
-    EXPECT_EQ(status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status);
     a->commit(1, "late");
     server->settle();
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, a->end_request(a->start_request(FenceUse::joined, round)));
     meet(FenceUse::has, FenceUse::has);
     EXPECT_EQ(a->memory->state().mode, Mode::open);
 }
@@ -436,7 +436,7 @@ TEST_F(ServerMemoryFence, DeathOfAMember_EndsTheOthersWait) {
     const uint32_t round = a->join().round;
     b->kill();
     EXPECT_TRUE(until(Mode::by_request));
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_PARTIAL_SUCCESS);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, a->end_request(a->start_request(FenceUse::joined, round)));
     EXPECT_EQ(a->memory->state().mode, Mode::by_request);
 }
 
@@ -536,7 +536,7 @@ TEST_F(ServerMemoryFence, AskedForAFailedRoundOfAnEarlierMemory_IsTheFailure) {
     server->settle();
     const auto* nspace = server->parts().registry.find("job");
     ASSERT_EQ(server->parts().fence.memories().find(*nspace), nullptr);
-    EXPECT_EQ(a->end_request(a->start_request(FenceUse::joined, round)), PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, a->end_request(a->start_request(FenceUse::joined, round)));
 }
 
 // rows: D9
@@ -551,7 +551,7 @@ TEST_F(ServerMemoryFence, RefusedCommit_IsTheStatusOfAll) {
     b->tell_joined(round);
     EXPECT_TRUE(server->run_at_once_until([&] { return b->look(round) == Ended::ended; }));
     for (Rank* one : {a.get(), b.get()})
-        EXPECT_EQ(one->end_request(one->start_request(FenceUse::joined, round)), PMIX_ERR_BAD_PARAM);
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, one->end_request(one->start_request(FenceUse::joined, round)));
 }
 
 // A process that reads in the old segment learns of the new one first.

@@ -63,7 +63,7 @@ TEST(ServerEventsTest, ProcessSets_OfAJobThatEnds_EndWithIt) {
     const auto& sets = s.server.parts().registry.process_sets();
     ASSERT_EQ(1u, sets.size());
     EXPECT_EQ("shared", sets[0].name);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, s.server.on_loop([&] { return s.server.setup().delete_process_set("own"); }));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s.server.on_loop([&] { return s.server.setup().delete_process_set("own"); }));
     // A process of the next job of that name is told of nothing that the first one had.
     s.server.job("brief", 1, 2);
     ASSERT_STATUS(PMIX_SUCCESS, define("own", {{"brief", 0}}));
@@ -126,7 +126,7 @@ TEST(ServerEventsTest, ProcessSets_LargeAndSmallOnesThatOverlap_AreFoundAsDefine
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
             dstore::Found found;
             const auto rc = client.reader()->find(dstore::Owner::proc(rank), dstore::Key(PMIX_PSET_NAMES), found);
-            ASSERT_EQ(ever.count(rank) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << step << ' ' << rank;
+            ASSERT_STATUS(ever.count(rank) != 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, rc) << step << ' ' << rank;
             if (rc != PMIX_SUCCESS) continue;
             common::Value value;
             ASSERT_STATUS(PMIX_SUCCESS, common::decode_value_into(found.bytes(), value.c_ptr()));
@@ -187,11 +187,11 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EXPECT_STATUS(PMIX_SUCCESS, on_loop([&] {
                       return s.server.setup().define_process_set("set", {{"job", 0}, {"job", 1}});
                   }));
-    EXPECT_EQ(PMIX_ERR_EXISTS, on_loop([&] { return s.server.setup().define_process_set("set", {{"job", 0}}); }));
+    EXPECT_STATUS(PMIX_ERR_EXISTS, on_loop([&] { return s.server.setup().define_process_set("set", {{"job", 0}}); }));
     s.server.settle();
     auto event = s.a.take_event();
     ASSERT_TRUE(event);
-    EXPECT_EQ(PMIX_PROCESS_SET_DEFINE, event->status);
+    EXPECT_STATUS(PMIX_PROCESS_SET_DEFINE, event->status);
     common::InfoView view(event->infos.data(), event->infos.size());
     std::string_view name;
     ASSERT_STATUS(PMIX_SUCCESS, view.get(PMIX_PSET_NAME, &name));
@@ -202,11 +202,11 @@ TEST(ServerEventsTest, ProcessSetsAreAnnounced) {
     EXPECT_EQ(2u, members->size);
     EXPECT_TRUE(view.flag(PMIX_EVENT_NON_DEFAULT)) << "Open MPI aborts in its default handler";
     EXPECT_STATUS(PMIX_SUCCESS, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, on_loop([&] { return s.server.setup().delete_process_set("set"); }));
     s.server.settle();
     event = s.a.take_event();
     ASSERT_TRUE(event);
-    EXPECT_EQ(PMIX_PROCESS_SET_DELETE, event->status);
+    EXPECT_STATUS(PMIX_PROCESS_SET_DELETE, event->status);
     EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     // a late handler hears of both
     ASSERT_STATUS(PMIX_SUCCESS, s.listen(s.o, {PMIX_PROCESS_SET_DEFINE}, 3));

@@ -104,7 +104,7 @@ class ServerQueryTest : public ::testing::Test {
 // This server has processes to measure, but none of the node that the query names. rows: Q16 Q17
 TEST_F(ServerQueryTest, MemoryOfAnotherNode_ProcessesAreConnectedHere_HostIsAsked) {
     for (const char* key : {PMIX_CLIENT_AVG_MEMORY, PMIX_AVAIL_PHYS_MEMORY, PMIX_DAEMON_MEMORY}) {
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(key, "n1")) << key;
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, query(key, "n1")) << key;
         EXPECT_EQ(std::vector<std::string>{key}, host.keys);
         EXPECT_STATUS(PMIX_SUCCESS, query(key, "n0")) << key;
         EXPECT_TRUE(host.keys.empty()) << key;
@@ -113,7 +113,7 @@ TEST_F(ServerQueryTest, MemoryOfAnotherNode_ProcessesAreConnectedHere_HostIsAske
 
 // Also where the query names a rank that is on this node. rows: Q16 Q17
 TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(PMIX_QUERY_MEMORY_USAGE, "n1", true));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, query(PMIX_QUERY_MEMORY_USAGE, "n1", true));
     EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_MEMORY_USAGE}, host.keys);
     EXPECT_STATUS(PMIX_SUCCESS, query(PMIX_QUERY_MEMORY_USAGE, "n0", true));
     EXPECT_TRUE(host.keys.empty());
@@ -132,7 +132,7 @@ TEST_F(ServerQueryTest, ThisNodeByAnAlias_IsAnsweredHere) {
             EXPECT_STATUS(PMIX_SUCCESS, query(key, name)) << key << " " << name;
         EXPECT_EQ(0, host.upcalls) << key;
         for (const char* name : {"alias1", "n1", "nowhere"})
-            EXPECT_EQ(PMIX_ERR_NOT_FOUND, query(key, name)) << key << " " << name;
+            EXPECT_STATUS(PMIX_ERR_NOT_FOUND, query(key, name)) << key << " " << name;
         EXPECT_EQ(3, host.upcalls) << key;
     }
     // Of a namespace that has no node of that name, as a tool's own.
@@ -165,7 +165,8 @@ TEST_F(ServerQueryTest, ResourcesOfProcesses_HereAreSampled_OthersAreTheHosts) {
     }
     EXPECT_EQ(1u, sample(PMIX_QUERY_PROC_RESOURCE_USAGE, of_rank(0)).size());
     for (const bool whole : {true, false}) {
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({PMIX_QUERY_PROC_RESOURCE_USAGE}, whole ? of_job("job") : of_rank(1)).first);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND,
+                      ask({PMIX_QUERY_PROC_RESOURCE_USAGE}, whole ? of_job("job") : of_rank(1)).first);
         EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_PROC_RESOURCE_USAGE}, host.keys) << whole;
     }
 }
@@ -191,7 +192,7 @@ TEST_F(ServerQueryTest, ResourcesOfNodes_ThisOneIsSampled_OthersAreTheHosts) {
     }
     second.append_number<uint32_t>(PMIX_NODEID, 1, PMIX_UINT32);
     for (InfoList* qualifiers : {&another, &second}) {
-        EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask({PMIX_QUERY_NODE_RESOURCE_USAGE}, std::move(*qualifiers)).first);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask({PMIX_QUERY_NODE_RESOURCE_USAGE}, std::move(*qualifiers)).first);
         EXPECT_EQ(std::vector<std::string>{PMIX_QUERY_NODE_RESOURCE_USAGE}, host.keys);
     }
 }
@@ -200,7 +201,7 @@ TEST_F(ServerQueryTest, ResourcesOfNodes_ThisOneIsSampled_OthersAreTheHosts) {
 TEST_F(ServerQueryTest, ResourcesAmongOtherKeys_OneAnswerHasAll) {
     const auto [status, infos] =
         ask({"host.thing", PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_PROC_PID, PMIX_QUERY_NODE_RESOURCE_USAGE}, of_rank(0));
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, status) << "the job has another node";
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, status) << "the job has another node";
     ASSERT_EQ(1u, infos.size());
     const InfoView found = common::infos_in(infos[0].value);
     EXPECT_NE(nullptr, found.find("host.thing"));
@@ -214,7 +215,7 @@ TEST_F(ServerQueryTest, ResourcesAskedForTooOften_IsRefused) {
     std::vector<std::string> keys(16, PMIX_QUERY_PROC_RESOURCE_USAGE);
     EXPECT_STATUS(PMIX_SUCCESS, ask(keys, of_rank(0)).first);
     keys.emplace_back(PMIX_QUERY_PROC_RESOURCE_USAGE);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(keys, of_rank(0)).first);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(keys, of_rank(0)).first);
 }
 
 // rows: Q20

@@ -85,14 +85,14 @@ TEST(ServerGetTest, DeregistrationEndsTheWaitAndTheConnection) {
         s.server.setup().deregister_client({"second", 0});
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, g));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, g));
     EXPECT_FALSE(s.a.take(h));
     s.server.on_loop([&] {
         s.server.setup().deregister_nspace("second");
         s.server.setup().deregister_nspace("never was");
         return 0;
     });
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, status_at_once(s.a, h));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_at_once(s.a, h));
     s.server.on_loop([&] {
         s.server.setup().deregister_client({"job", 1});
         return 0;
@@ -181,9 +181,9 @@ TEST(ServerGetTest, BadCommitsChangeNothing) {
     common::encode_string_value(w, "x");
     request.entries.push_back({PMIX_GLOBAL, "fine", w.view()});
     request.entries.push_back({PMIX_INTERNAL, "k", w.view()});
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
     request.entries[1] = {PMIX_GLOBAL, "", w.view()};
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, s.a.ask<Command::commit>(request));
     EXPECT_FALSE(s.b.read_text(0, "fine"));
     request.entries.pop_back();
     EXPECT_STATUS(PMIX_SUCCESS, s.a.ask<Command::commit>(request));

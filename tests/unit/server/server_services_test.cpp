@@ -231,7 +231,7 @@ TEST_F(ServerServicesTest, RequestsGoUpWithTheIdsAndResultsComeBackAlsoWithARefu
         monitor.directives = std::move(elsewhere);
         EXPECT_EQ(status, ask<Command::monitor>(*a, monitor, &reply));
         EXPECT_EQ(PMIX_MONITOR_NODE_RESOURCE_USAGE, host.text);
-        EXPECT_EQ(PMIX_MONITOR_RESUSAGE_UPDATE, static_cast<pmix_status_t>(host.number));
+        EXPECT_STATUS(PMIX_MONITOR_RESUSAGE_UPDATE, static_cast<pmix_status_t>(host.number));
         expect_ids();
         common::SessionControlRequest session;
         session.session_id = 4711;
@@ -293,17 +293,17 @@ TEST_F(ServerServicesTest, WithoutEntriesNothingIsPretended) {
     common::GetCredentialRequest request;
     common::ValidateCredentialRequest proof;
     control.directives = mine();
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::job_control>(*a, control));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::allocate>(*a, {}));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::session_control>(*a, {}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::job_control>(*a, control));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::allocate>(*a, {}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::session_control>(*a, {}));
     block.block = "block";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::resource_block>(*a, block));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::resource_block>(*a, block));
     InfoList type;
     type.append_string(PMIX_CRED_TYPE, "kerberos");
     request.directives = std::move(type);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::get_credential>(*a, request));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::get_credential>(*a, request));
     proof.credential = {1, 2, 3};
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
 }
 
 // rows: J2 J3
@@ -332,7 +332,7 @@ TEST_F(ServerServicesTest, CleanupStaysHereAndTheRestGoesUp) {
     EXPECT_EQ(1, host.calls);
     EXPECT_FALSE(InfoView(host.infos).has(PMIX_REGISTER_CLEANUP_DIR));
     EXPECT_TRUE(InfoView(host.infos).has(PMIX_JOB_CTRL_PREEMPTIBLE));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, control([](InfoList& l) { l.append_flag(PMIX_CLEANUP_RECURSIVE, true); }));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, control([](InfoList& l) { l.append_flag(PMIX_CLEANUP_RECURSIVE, true); }));
     EXPECT_STATUS(PMIX_SUCCESS, control([](InfoList& l) { l.append_string(PMIX_JOB_CTRL_CANCEL, "mine"); }));
     EXPECT_EQ(1u, server->parts().cleanup.size());
     EXPECT_EQ(1, host.calls) << "it was one of ours";
@@ -374,7 +374,7 @@ TEST_F(ServerServicesTest, WhatTheHostDoesNotTakeTheLibraryLogs) {
     }
     host.status = PMIX_ERR_NO_PERMISSIONS;
     Sinks::reset();
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "refused"}})));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "refused"}})));
     EXPECT_EQ("", Sinks::streams);
 }
 
@@ -404,10 +404,10 @@ TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
     debug.append_number(PMIX_LOG_SYSLOG_PRI, 7, PMIX_INT);
     EXPECT_STATUS(PMIX_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_LOCAL_SYSLOG, "two"}}, std::move(debug))));
     EXPECT_EQ("3:[job,1] one Oct 1 root: forged\n7:[job,1] two\n", Sinks::system);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "three"}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_GLOBAL_SYSLOG, "three"}})));
     InfoList bad;
     bad.append_number(PMIX_LOG_SYSLOG_PRI, 99, PMIX_INT);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask<Command::log>(*a, log({{PMIX_LOG_SYSLOG, "four"}}, std::move(bad))));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask<Command::log>(*a, log({{PMIX_LOG_SYSLOG, "four"}}, std::move(bad))));
 
     // once: the first that works
     Sinks::reset();
@@ -417,12 +417,12 @@ TEST_F(ServerServicesTest, ChannelsFormatsAndOnce) {
                                   flag(PMIX_LOG_ONCE))));
     EXPECT_EQ("2:y\n", Sinks::streams);
     // some of it, and none of it
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}, {"other", "z"}})));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}, {"other", "z"}})));
     Sinks::broken = true;
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "y"}})));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ask<Command::log>(*a, log({{PMIX_LOG_STDOUT, "y"}})));
     InfoList required;
     required.append("strange", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}}, std::move(required))));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask<Command::log>(*a, log({{PMIX_LOG_STDERR, "y"}}, std::move(required))));
 }
 
 // rows: J7 J8
@@ -486,7 +486,7 @@ TEST_F(ServerServicesTest, FilesAreNotWrittenThroughTraps) {
     EXPECT_NE(PMIX_SUCCESS, to(link));
     EXPECT_NE(PMIX_SUCCESS, to(pipe)) << "nobody reads it, and it is no file";
     EXPECT_NE(PMIX_SUCCESS, to(std::string(top) + "/no/such/folder"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, to("relative"));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, to("relative"));
     for (const std::string& p : {target, link, pipe}) ::unlink(p.c_str());
     ::rmdir(top);
 }
@@ -515,7 +515,7 @@ TEST_F(ServerServicesTest, AFileBesideOtherChannelsIsWritten) {
     EXPECT_STATUS(PMIX_SUCCESS, send(true, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
     EXPECT_EQ("", Sinks::streams);
     host.status = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_PARTIAL_SUCCESS, send(false, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, send(false, {{PMIX_LOG_STDERR, "e"}, {PMIX_LOG_MSG, "f"}}));
     EXPECT_EQ("9:f\n", Sinks::streams);
     host.status = PMIX_ERR_NOT_SUPPORTED;
     EXPECT_STATUS(PMIX_SUCCESS, send(false, {{PMIX_LOG_MSG, "f"}, {PMIX_LOG_STDERR, "e"}}));
@@ -544,22 +544,22 @@ TEST_F(ServerServicesTest, NativeCredentialsAreGoodAsLongAsTheirOwnerIsThere) {
         common::ValidateCredentialRequest spoiled;
         spoiled.credential = given.credential;
         spoiled.credential[i] = static_cast<uint8_t>(spoiled.credential[i] ^ 0x40);
-        EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, spoiled)) << i;
+        EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, spoiled)) << i;
     }
     common::ValidateCredentialRequest cut;
     cut.credential.assign(given.credential.begin(), given.credential.end() - 1);
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, cut));
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, {}));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, cut));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, {}));
     // As many as one process may have; the oldest go.
     for (size_t i = 0; i < server::CredentialOffice::kMaxPerProcess; ++i)
         ASSERT_STATUS(PMIX_SUCCESS, ask<Command::get_credential>(*a, {}, &given));
     EXPECT_EQ(server::CredentialOffice::kMaxPerProcess, server->parts().credentials.size());
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
     proof.credential = given.credential;
     EXPECT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*b, proof));
     a->kill();
     ASSERT_TRUE(server->turn_until([&] { return server->parts().credentials.size() == 0; }));
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof));
 }
 
 // A credential is compared as a whole: one with more behind it is none that was given. rows: X2
@@ -571,7 +571,7 @@ TEST_F(ServerServicesTest, ValidateCredential_WithBytesBehindIt_IsRefused) {
         common::ValidateCredentialRequest proof;
         proof.credential = given.credential;
         proof.credential.resize(given.credential.size() + more);
-        EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof)) << more;
+        EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*b, proof)) << more;
     }
 }
 
@@ -613,7 +613,7 @@ TEST_F(ServerServicesTest, GetCredential_WithoutAList_AsksTheHostFirst) {
     host.returns = PMIX_OPERATION_SUCCEEDED;
     EXPECT_STATUS(PMIX_SUCCESS, ask<Command::validate_credential>(*a, proof));
     host.returns = PMIX_ERR_NOT_SUPPORTED;
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask<Command::validate_credential>(*a, proof));
 }
 
 }  // namespace

@@ -74,12 +74,12 @@ TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
     const common::QueryRequest request;  // never answered
     ASSERT_STATUS(PMIX_SUCCESS, session->ask_nb<Command::query>(request, [&](pmix_status_t rc, common::ResultsReply&) {
         EXPECT_EQ(ProcId(), session->server());
-        EXPECT_EQ(PMIX_SUCCESS, servers->set_primary(ProcId("server", 1)));
+        EXPECT_STATUS(PMIX_SUCCESS, servers->set_primary(ProcId("server", 1)));
         heard = rc;
     }));
     channels[0]->lose();
     settle();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, heard);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, heard);
     EXPECT_EQ(ProcId("server", 1), session->server());
     EXPECT_EQ(ProcId("server", 1), servers->servers().front());
     EXPECT_TRUE(session->connected());
@@ -110,9 +110,9 @@ TEST_F(ServerSetTest, ALostServerEndsInvitesAndJoins) {
     channels[0]->lose();
     settle();
     EXPECT_EQ(1, joined.times);
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, joined.status);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, joined.status);
     EXPECT_EQ(1, invited.times);
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, invited.status);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, invited.status);
 
     // With another server there are groups again.
     FakeChannel* fresh = nullptr;
@@ -147,8 +147,8 @@ TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
         EXPECT_EQ(0u, servers->pulls());
     }
     answer_all(0, PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED,
-              session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED,
+                  session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr));
     settle();
     EXPECT_EQ(0u, servers->pulls()) << "the server has refused";
 }

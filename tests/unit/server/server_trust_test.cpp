@@ -90,7 +90,7 @@ TEST(ServerTrustTest, AnEventComesFromTheOwnJob) {
     event.range = PMIX_RANGE_NAMESPACE;
     for (const ProcId& claimed : {ProcId("jobA", 1), ProcId("test-server", 0), ProcId("nobody", 0)}) {
         event.source = claimed;
-        EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, b.ask<Command::notify_event>(event)) << claimed.nspace;
+        EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, b.ask<Command::notify_event>(event)) << claimed.nspace;
     }
     event.source = {"jobB", 1};
     EXPECT_STATUS(PMIX_SUCCESS, b.ask<Command::notify_event>(event));
@@ -130,7 +130,7 @@ TEST(ServerTrustTest, ProcessOutsideAGroup_DoesNotEndIt) {
     EXPECT_STATUS(PMIX_SUCCESS, member.ask<Command::notify_event>(abort({"jobA", 1})));
     auto answer = a.wait(id);
     ASSERT_TRUE(answer);
-    EXPECT_EQ(PMIX_GROUP_CONSTRUCT_ABORT, answer->header.status);
+    EXPECT_STATUS(PMIX_GROUP_CONSTRUCT_ABORT, answer->header.status);
 }
 
 // rows: T1
@@ -143,7 +143,7 @@ TEST(ServerTrustTest, AToolDoesNotBecomeARank) {
     TestServer server(&module, options);
     server.job("job1", 1, 1);
     FakeClient taken(server, {"job1", 7});
-    EXPECT_EQ(PMIX_ERR_EXISTS, taken.hello({}, common::PeerRole::tool));
+    EXPECT_STATUS(PMIX_ERR_EXISTS, taken.hello({}, common::PeerRole::tool));
     FakeClient tool(server, {"job2", 0}), far(server, {"job2", 5});
     ASSERT_STATUS(PMIX_SUCCESS, tool.hello({}, common::PeerRole::tool));
     ASSERT_STATUS(PMIX_SUCCESS, far.hello({}, common::PeerRole::tool));
@@ -213,7 +213,7 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
     victim.put("k", "its own");
     EXPECT_STATUS(PMIX_SUCCESS, status(victim, victim.start_get({"slurm.7.0", 0}, "k")));
     EXPECT_EQ("its own", victim.read_text(0, "k"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, both(fence)) << "they are not of that job";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, both(fence)) << "they are not of that job";
     // The job ends, and the name is the group's once more.
     server.on_loop([&] {
         server.setup().deregister_nspace("slurm.7.0");

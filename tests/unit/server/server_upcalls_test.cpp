@@ -69,75 +69,75 @@ TEST(ServerUpcallsTest, NullEntriesAreNotSupportedAndNeverHang) {
     server.job("job", 2, 1);
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello()) << "client_connected may be missing";
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::abort>(common::AbortRequest{}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::abort>(common::AbortRequest{}));
     common::PublishRequest publish;
     InfoList list;
     list.append_string("k", "v");
     publish.infos = std::move(list);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::publish>(publish));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::publish>(publish));
     common::LookupRequest lookup;
     lookup.keys = {"k"};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::lookup>(lookup));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::lookup>(lookup));
     common::UnpublishRequest unpublish;
     unpublish.all = true;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::unpublish>(unpublish));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::unpublish>(unpublish));
     common::ConnectRequest connect;
     connect.procs = {{"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::connect>(connect));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::query>(common::QueryRequest{}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::connect>(connect));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::query>(common::QueryRequest{}));
     char key[] = "nobody.knows";
     char* keys[] = {key, nullptr};
     pmix_query_t query{};
     query.keys = keys;
     common::QueryRequest question;
     question.queries = common::Queries::borrow(&query, 1);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::query>(question));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::query>(question));
     common::RegisterEventsRequest events;
     events.codes = {-4000};
     EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::register_events>(events)) << "fine without the host";
     common::NotifyEventRequest notify;
     notify.range = PMIX_RANGE_SESSION;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::notify_event>(notify)) << "nobody else is here to be told";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::notify_event>(notify)) << "nobody else is here to be told";
     notify.range = PMIX_RANGE_LOCAL;
     EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::notify_event>(notify));
     // Of another node.
     common::FenceRequest fence;
     fence.procs = {{"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(fence));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::disconnect>(connect));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::fence>(fence));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::disconnect>(connect));
     common::GetRequest get;
     get.proc = {"job", 1};
     get.key = "k";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, a.ask<Command::get>(get)) << "at once";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, a.ask<Command::get>(get)) << "at once";
     common::SpawnRequest spawn;
     char command[] = "true";
     pmix_app_t app{};
     app.cmd = command;
     app.maxprocs = 1;
     spawn.apps = common::Apps::borrow(&app, 1);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::spawn>(spawn));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::spawn>(spawn));
     common::GroupRequest group;
     group.call = common::GroupCall::construct;
     group.name = "group";
     group.procs = {{"job", PMIX_RANK_WILDCARD}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::group>(group));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::group>(group));
     common::JobControlRequest control;
     control.procs = {{"job", 1}};
     InfoList kill;
     kill.append_flag(PMIX_JOB_CTRL_TERMINATE, true);
     control.directives = std::move(kill);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::job_control>(control));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::allocate>(common::AllocateRequest{}));
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::session_control>(common::SessionControlRequest{}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::job_control>(control));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::allocate>(common::AllocateRequest{}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::session_control>(common::SessionControlRequest{}));
     common::IofPullRequest pull;
     pull.channels = PMIX_FWD_STDOUT_CHANNEL;
     pull.procs = {{"job", 1}};
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_pull>(pull));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_pull>(pull));
     common::IofPushRequest push;
     push.procs = {{"job", 1}};
     const uint8_t bytes[] = {'x'};
     push.data = bytes;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, a.ask<Command::iof_push>(push));
     EXPECT_STATUS(PMIX_SUCCESS, a.ask<Command::finalize>(common::FinalizeRequest{}));
 }
 
@@ -161,8 +161,8 @@ TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
     InfoList again;
     again.append_string("k", "v");
     publish.infos = std::move(again);
-    EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, a.ask<Command::publish>(publish));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::publish>(common::PublishRequest{}));
+    EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, a.ask<Command::publish>(publish));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::publish>(common::PublishRequest{}));
 
     s.host.published = {{"k2", "two"}, {"k1", "one"}};  // another order than asked for
     common::LookupRequest lookup;
@@ -175,7 +175,7 @@ TEST(ServerUpcallsTest, PublishFamilyAddsIds) {
     EXPECT_EQ(ProcId("job", 0), found.items[0].owner);
     EXPECT_EQ(lookup.keys, s.host.last("lookup")->keys);
     EXPECT_EQ(::geteuid(), number_of(s.host.last("lookup")->infos, PMIX_USERID));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::lookup>(common::LookupRequest{}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::lookup>(common::LookupRequest{}));
 
     common::UnpublishRequest unpublish;
     unpublish.all = true;
@@ -194,7 +194,7 @@ TEST(ServerUpcallsTest, SpawnTellsTheHostWhoAsksAndBringsTheChildsDataBack) {
     s.server.job("child.1", 1, 1, false);
     FakeClient a(s.server, {"job", 1});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(common::SpawnRequest{}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(common::SpawnRequest{}));
     common::SpawnRequest request;
     auto apps = common::CArray<pmix_app_t>::zeroed(1);
     (*apps)[0].cmd = ::strdup("/bin/true");
@@ -233,7 +233,7 @@ TEST(ServerUpcallsTest, Spawn_ParentThatIsNoProcess_IsBadParamWithoutAnUpcall) {
     common::InfoList infos;
     ASSERT_STATUS(PMIX_SUCCESS, infos.append_number(PMIX_PARENT_ID, uint32_t{1}, PMIX_UINT32));
     request.infos = common::Infos(std::move(infos));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(request));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::spawn>(request));
     EXPECT_EQ(nullptr, s.host.last("spawn"));
 }
 
@@ -273,10 +273,10 @@ TEST(ServerUpcallsTest, ConnectIsOneUpcallInOneOrderAndGivesTheOthersData) {
     EXPECT_STATUS(PMIX_SUCCESS, o.ask<Command::disconnect>(local));
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, ia));
     ia = a.start<Command::disconnect>(local);
-    EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, o.ask<Command::disconnect>(local)) << "it is not connected any more";
-    EXPECT_EQ(PMIX_ERR_INVALID_OPERATION, status_of(a, ia));
+    EXPECT_STATUS(PMIX_ERR_INVALID_OPERATION, o.ask<Command::disconnect>(local)) << "it is not connected any more";
+    EXPECT_STATUS(PMIX_ERR_INVALID_OPERATION, status_of(a, ia));
     EXPECT_EQ(1u, s.host.count("disconnect"));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::connect>(common::ConnectRequest{}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::connect>(common::ConnectRequest{}));
 }
 
 namespace {
@@ -312,7 +312,7 @@ TEST(ServerUpcallsTest, LogEndsWithTheHostsCallbackAndCarriesTheIds) {
         server.job("job", 1, 2);
         FakeClient a(server, {"job", 1});
         ASSERT_STATUS(PMIX_SUCCESS, a.hello());
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, a.ask<Command::log>(common::LogRequest{})) << "nothing to log";
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, a.ask<Command::log>(common::LogRequest{})) << "nothing to log";
         EXPECT_EQ(0, log.calls);
         common::LogRequest request;
         InfoList data, directives;
@@ -351,8 +351,8 @@ TEST(ServerUpcallsTest, ResolveFromTheMaps) {
     EXPECT_EQ((std::vector<ProcId>{{"job", 0}, {"job", 1}}), peers("", "job").second);
     EXPECT_EQ((std::vector<ProcId>{{"job", 2}, {"job", 3}}), peers("n1", "job").second);
     EXPECT_EQ((std::vector<ProcId>{{"job", 0}, {"job", 1}}), peers("", "").second);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("nowhere", "job").first);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, peers("", "strange").first);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, peers("nowhere", "job").first);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, peers("", "strange").first);
     common::InfoList elsewhere;
     ASSERT_STATUS(PMIX_SUCCESS, elsewhere.append_string(PMIX_NODE_MAP, "n2"));
     ASSERT_STATUS(PMIX_SUCCESS, elsewhere.append_string(PMIX_PROC_MAP, "0"));
@@ -377,10 +377,10 @@ TEST(ServerUpcallsTest, RequestThatIsTooLarge_IsNotMalformed) {
         request.directives = std::move(list);
         auto bytes = common::message_bytes(request);
         ASSERT_TRUE(bytes.ok());
-        EXPECT_EQ(n == 10 ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE, common::decode_message(*bytes, back)) << n;
+        EXPECT_STATUS(n == 10 ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE, common::decode_message(*bytes, back)) << n;
         bytes->pop_back();
         if (n == 10) {
-            EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, common::decode_message(*bytes, back));
+            EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, common::decode_message(*bytes, back));
         }
     }
 }
@@ -405,7 +405,7 @@ TEST(ServerUpcallsTest, CleanupOfAFailedRequestIsWithdrawn) {
         request.directives = std::move(list);
         return a.ask<Command::job_control>(request);
     };
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(failed, true)) << "no such upcall";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(failed, true)) << "no such upcall";
     EXPECT_STATUS(PMIX_SUCCESS, ask(done, false));
     a.kill();
     EXPECT_TRUE(s.server.turn_until([&] { return ::access(done.c_str(), F_OK) != 0; }));
@@ -438,7 +438,7 @@ TEST(ServerUpcallsTest, CleanupIsDoneHere) {
     };
     EXPECT_STATUS(PMIX_SUCCESS, ask(a, 0, base));
     EXPECT_STATUS(PMIX_SUCCESS, ask(b, 1, base));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(a, 0, "relative"));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(a, 0, "relative"));
     EXPECT_EQ(0u, s.host.count("job_control"));
     a.kill();
     ASSERT_TRUE(s.server.turn_until([&] { return s.server.parts().peers.size() == 1; }));
@@ -552,7 +552,7 @@ TEST(ServerUpcallsTest, ArgumentsOutliveAnAnswerDuringTheUpcall) {
         list.append_string("k", "value");
         publish.infos = std::move(list);
         const uint32_t id = a.start<Command::publish>(publish);
-        EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, status_of(a, id));
+        EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, status_of(a, id));
         server.settle();
         EXPECT_FALSE(a.take(id)) << "answered twice";
         EXPECT_EQ("job:value", g_read_after_answer);

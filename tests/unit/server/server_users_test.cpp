@@ -115,11 +115,11 @@ std::string query(FakeClient& client, const char* what, const char* qualifier, c
 // The user travels with the data: the target's own server has it registered.
 TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
     const FarJob far(host);
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "asked again";
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "asked again";
     EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     EXPECT_STATUS(PMIX_SUCCESS, get(*second, {"far", 0}, "k")) << "her other job";
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "now that it is here";
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "now that it is here";
 }
 
 // Whether a process of another user has a key is not told either, and the host is not asked for it.
@@ -127,11 +127,11 @@ TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
     const FarJob far(host);
     ASSERT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
     const size_t upcalls = host.count("direct_modex");
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "missing"));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*bela, bela->start_get({"far", 0}, "missing", 0, true)))
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "missing"));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, status_of(*bela, bela->start_get({"far", 0}, "missing", 0, true)))
         << "PMIX_IMMEDIATE";
     EXPECT_EQ(upcalls, host.count("direct_modex"));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, get(*anna, {"far", 0}, "missing"));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*anna, {"far", 0}, "missing"));
 }
 
 // From a server that does not say whose the data is: the host decides for each user by itself.
@@ -142,7 +142,8 @@ TEST_F(TwoUsers, DirectModex_UserUnknown_TheHostIsAskedForEachUser) {
     EXPECT_EQ(kBela, number_of(host.last("direct_modex")->infos, PMIX_USERID));
     common::AttachNspaceRequest attach;
     attach.nspace = "far";
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, anna->ask<Command::attach_nspace>(attach)) << "the host has not answered her";
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, anna->ask<Command::attach_nspace>(attach))
+        << "the host has not answered her";
     // The whole job, which is not here yet.
     EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 1}, ""));
     ASSERT_EQ(2u, host.count("direct_modex"));
@@ -164,7 +165,7 @@ TEST_F(TwoUsers, DirectModex_TwoUsersTogether_EachHasAnUpcallOfItsOwn) {
     EXPECT_EQ(kAnna, number_of(host.last("direct_modex")->infos, PMIX_USERID));
     host.answer_waiting();
     EXPECT_STATUS(PMIX_SUCCESS, status_of(*bela, b));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, status_of(*anna, a));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, status_of(*anna, a));
 }
 
 // Both may have it: the second user waits for the answer of its own upcall.
@@ -193,12 +194,12 @@ TEST_F(TwoUsers, Answer_NamesAnotherOwnerOfAJob_TheFirstStays) {
     };
     host.data = [&](const Seen&) { return owned(kAnna, "k"); };
     ASSERT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
     host.data = [&](const Seen&) { return owned(kBela, "other"); };
     const size_t upcalls = host.count("direct_modex");
     get(*anna, {"far", 0}, "other");
     ASSERT_EQ(upcalls + 1, host.count("direct_modex"));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k"));
     EXPECT_STATUS(PMIX_SUCCESS, get(*anna, {"far", 0}, "k"));
 }
 
@@ -270,8 +271,8 @@ TEST_F(TwoUsers, Event_OfAMonitor_ReachesItsOwnUsersProcesses) {
 TEST_F(TwoUsers, Resolve_AnotherUsersJob_IsNotFound) {
     common::ResolveRequest of_bela;
     of_bela.nspace = "bela";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_peers>(of_bela));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_nodes>(of_bela));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_peers>(of_bela));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, anna->ask<Command::resolve_nodes>(of_bela));
     EXPECT_STATUS(PMIX_SUCCESS, bela->ask<Command::resolve_peers>(of_bela));
     auto reply = anna->wait(anna->start<Command::resolve_peers>(common::ResolveRequest()));
     ASSERT_TRUE(reply);
@@ -315,7 +316,7 @@ TEST_F(TwoUsers, ProcessSetsAndGroups_OfAnotherUser_AreNotTold) {
     names.call = common::GroupCall::names;
     names.procs = {{"bela", 0}};
     EXPECT_STATUS(PMIX_SUCCESS, bela->ask<Command::group>(names));
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, anna->ask<Command::group>(names));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, anna->ask<Command::group>(names));
 }
 
 TEST_F(TwoUsers, Query_OfAnotherUsersJob_IsNotAnswered) {

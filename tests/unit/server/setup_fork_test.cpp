@@ -104,7 +104,7 @@ TEST(SetupForkTest, Finalize_CallerInside_WaitsForIt) {
     // And after it, there is nothing to be inside of.
     char** none = nullptr;
     const pmix_proc_t rank = ProcId("job", 0).to_c();
-    EXPECT_EQ(PMIX_ERR_INIT, PMIx_server_setup_fork(&rank, &none));
+    EXPECT_STATUS(PMIX_ERR_INIT, PMIx_server_setup_fork(&rank, &none));
 }
 
 }  // namespace setup_fork_test

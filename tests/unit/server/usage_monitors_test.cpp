@@ -31,7 +31,7 @@ TEST_F(UsageMonitorsTest, Request_WithARate_OneSampleAtOnceAndOneInEachPeriod) {
     period(1);
     ASSERT_EQ(1u, peer->events.size());
     const auto& event = peer->events.front();
-    EXPECT_EQ(PMIX_MONITOR_RESUSAGE_UPDATE, event.status);
+    EXPECT_STATUS(PMIX_MONITOR_RESUSAGE_UPDATE, event.status);
     EXPECT_EQ("load", text(infos_of(event), PMIX_MONITOR_ID));
     EXPECT_TRUE(infos_of(event).flag(PMIX_EVENT_NON_DEFAULT)) << "a sample is no error";
     const auto all = entries(infos_of(event), PMIX_PROC_RESOURCE_USAGE);
@@ -93,18 +93,19 @@ TEST_F(UsageMonitorsTest, Period_IsNeverMostOfTheTime) {
 // rows: J4
 TEST_F(UsageMonitorsTest, Cancel_ByName_AllTogetherOrWithItsProcess) {
     ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
-    EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
+    EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "a")));
     host.monitors = false;
     InfoList beat, beats;
     beat.append_flag(PMIX_MONITOR_HEARTBEAT, true);
     beats.append_string(PMIX_MONITOR_ID, "a");
     beats.append_number<uint32_t>(PMIX_MONITOR_HEARTBEAT_TIME, 1, PMIX_UINT32);
-    EXPECT_EQ(PMIX_ERR_DUPLICATE_KEY, ask(std::move(beat), std::move(beats))) << "a name is one monitor's of any kind";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(other, cancel("a"), {})) << "it is another's";
+    EXPECT_STATUS(PMIX_ERR_DUPLICATE_KEY, ask(std::move(beat), std::move(beats)))
+        << "a name is one monitor's of any kind";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask(other, cancel("a"), {})) << "it is another's";
     EXPECT_EQ(1u, monitors.size());
     EXPECT_STATUS(PMIX_SUCCESS, ask(cancel("a"), {}));
     EXPECT_EQ(0u, monitors.size());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(cancel("a"), {}));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask(cancel("a"), {}));
     ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1, "b")));
     ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NET_RESOURCE_USAGE), rate(1)));
     EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {}));
@@ -192,13 +193,13 @@ TEST_F(UsageMonitorsTest, Request_WhatCountsAsElsewhere) {
 // rows: J4
 TEST_F(UsageMonitorsTest, HostRefuses_TheRequestIsRefused) {
     host.monitors = false;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
-                                          of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
+                                              of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
     EXPECT_EQ(0u, monitors.size()) << "half a monitor is none";
     host.monitors = true;
     host.status = PMIX_ERR_NO_PERMISSIONS;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
-                                           of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
+                                               of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
     EXPECT_EQ(0u, monitors.size());
 }
 
@@ -252,15 +253,15 @@ TEST_F(UsageMonitorsTest, Request_OfTheHostInAnothersName_SeesWhatThatUserMay) {
         if (uid) list.append_number<uint32_t>(PMIX_USERID, *uid, PMIX_UINT32);
         return list;
     };
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy({}, rate(1, "p"))));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
-              ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(4242, of_procs({{"job", 1}}))));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy({}, rate(1, "p"))));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(4242, of_procs({{"job", 1}}))));
     ASSERT_STATUS(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
     EXPECT_EQ(2u, procs_in(self->results).size());
     period(1000);
     EXPECT_TRUE(self->events.empty());
     EXPECT_EQ(1, host.notified) << "the requester is on another node";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(self, cancel("p"), {})) << "not the host's own";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask(self, cancel("p"), {})) << "not the host's own";
     EXPECT_STATUS(PMIX_SUCCESS, ask(self, cancel("p"), proxy({}, {})));
     EXPECT_EQ(0u, monitors.size());
     ASSERT_STATUS(PMIX_SUCCESS, ask(self, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), proxy(::geteuid(), rate(1, "p"))));
@@ -279,7 +280,7 @@ TEST_F(UsageMonitorsTest, Request_OfTheHostInAnothersName_SeesWhatThatUserMay) {
 TEST_F(UsageMonitorsTest, Request_TooManyOfAUser_Refused) {
     for (size_t i = 0; i < UsageMonitors::kMaxPerUser; ++i)
         ASSERT_STATUS(PMIX_SUCCESS, ask(i % 2 == 0 ? peer : other, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)));
     EXPECT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {})) << "one sample is no monitor";
     const PeerPtr foreign = rank("theirs", 0, 105, 4242);
     EXPECT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(10)))
@@ -296,14 +297,14 @@ TEST_F(UsageMonitorsTest, KernelDoesNotAnswer_TheRequestEndsAndOthersAreRefused)
     start(other, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 2}}, rate(1)));
     for (size_t i = 1; i < limit; ++i) start(peer, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {});
     EXPECT_EQ(limit, monitors.size());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
     EXPECT_STATUS(PMIX_SUCCESS, ask(cancel(nullptr), {})) << "of which none is periodic";
     scheduler.advance(UsageMonitors::kLimitMs);
     EXPECT_EQ(std::vector<pmix_status_t>{PMIX_ERR_TIMEOUT}, other->statuses);
     EXPECT_EQ(limit + 1, peer->statuses.size());
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, peer->statuses.back());
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, peer->statuses.back());
     EXPECT_EQ(0u, monitors.size());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {})) << "still under way";
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {})) << "still under way";
     // Now it does.
     const int end = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
     ASSERT_GE(end, 0);

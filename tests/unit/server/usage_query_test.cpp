@@ -58,32 +58,32 @@ TEST_F(UsageQueryTest, ReadQuery_AboutMoreThanThisNode_IsNotAnsweredHere) {
     EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, {"job", 1}).status());
     EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, all, only_here()).status());
     EXPECT_STATUS(PMIX_SUCCESS, read(kProcesses, all, with_node("n0")).status());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, all).status()) << "a part is no answer";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 3}).status());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 1}, with_node("n7")).status());
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kProcesses, {"unknown", 1}).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kProcesses, all).status()) << "a part is no answer";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 3}).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kProcesses, {"job", 1}, with_node("n7")).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kProcesses, {"unknown", 1}).status());
 
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, all).status()) << "the job has other nodes";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, {"job", 1}).status()) << "the nodes of a job, not of a process";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, all, with_node("n7")).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kNode, all).status()) << "the job has other nodes";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kNode, {"job", 1}).status()) << "the nodes of a job, not of a process";
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kNode, all, with_node("n7")).status());
     EXPECT_STATUS(PMIX_SUCCESS, read(kNode, all, with_node("n0")).status());
     EXPECT_STATUS(PMIX_SUCCESS, read(kNode, {"unknown", 1}, only_here()).status());
 
     InfoList number, text;
     number.append_number<uint32_t>(PMIX_NODEID, 5, PMIX_UINT32);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read(kNode, all, number).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(kNode, all, number).status());
     text.append_string(PMIX_NODEID, "first");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read(kNode, all, text).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read(kNode, all, text).status());
     InfoList name;
     name.append_flag(PMIX_HOSTNAME, true);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read(kNode, all, name).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read(kNode, all, name).status());
 }
 
 // Its users see a node; processes only their own user. rows: Q20
 TEST_F(UsageQueryTest, ReadQuery_OfAnotherUser_MayKnowTheNodeAndNotTheJob) {
     const uint32_t another_user = ::geteuid() + 1;
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, {"job", 1}, {}, another_user).status());
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, all, only_here(), another_user).status());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, {"job", 1}, {}, another_user).status());
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, read(kProcesses, all, only_here(), another_user).status());
     EXPECT_STATUS(PMIX_SUCCESS, read(kNode, all, with_node("n0"), another_user).status());
 }
 
@@ -122,7 +122,7 @@ TEST_F(UsageQueryTest, Once_KernelDoesNotAnswer_EndsOnce) {
     scheduler.advance(UsageMonitors::kLimitMs);
     for (const Answer* a : {&first, &second}) {
         EXPECT_EQ(1, a->count);
-        EXPECT_EQ(PMIX_ERR_TIMEOUT, a->status);
+        EXPECT_STATUS(PMIX_ERR_TIMEOUT, a->status);
     }
     EXPECT_EQ(0u, scheduler.timers());
     const int end = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
@@ -140,7 +140,7 @@ TEST_F(UsageQueryTest, Stop_ASampleIsUnderWay_Answered) {
     monitors.stop(PMIX_ERR_LOST_CONNECTION);
     scheduler.run();
     EXPECT_EQ(1, open.count);
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, open.status);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, open.status);
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST_F(UsageSampleTest, Request_ByPid_KnownProcessesHaveTheirNames) {
     ASSERT_EQ(1u, all.size());
     EXPECT_EQ(PMIX_PROC_PID, common::key_view(all[0][0]));
     EXPECT_EQ(103, number(all[0], PMIX_PROC_PID));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(0, "n0")));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(0, "n0")));
 }
 
 // rows: J4
@@ -174,8 +174,8 @@ TEST_F(UsageSampleTest, Request_TheServerItself_ForItsUserOnly) {
     ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"server", 0}})));
     EXPECT_EQ(std::vector<ProcId>{ProcId("server", 0)}, procs_in(peer->results));
     const PeerPtr foreign = rank("theirs", 0, 105, 4242);
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
-              ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"server", 0}})));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"server", 0}})));
 }
 
 // ---- who may see what ----
@@ -184,20 +184,22 @@ TEST_F(UsageSampleTest, Request_TheServerItself_ForItsUserOnly) {
 TEST_F(UsageSampleTest, Request_OfAnotherUser_SeesItsOwn) {
     const PeerPtr foreign = rank("theirs", 0, 105, 4242);
     kernel.put_process(105, 5);  // the test's user's: its number has been used again
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}})));
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS,
-              ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", PMIX_RANK_WILDCARD}})));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 1}})));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", PMIX_RANK_WILDCARD}})));
     ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), {}));
     EXPECT_TRUE(foreign->results.empty()) << "no process of the others, nor one in the place of its own";
     ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_pid(101, "n0")));
     EXPECT_TRUE(foreign->results.empty());
     ASSERT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), {}));
     EXPECT_EQ(1u, foreign->results.size()) << "the node's figures are anybody's";
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 77}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"job", 77}})));
     const PeerPtr tool = connect(PeerKind::tool, {"a-tool", 0}, 106, 4242);
     EXPECT_STATUS(PMIX_SUCCESS, ask(foreign, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
     const PeerPtr third = rank("thirds", 0, 107, 4343);
-    EXPECT_EQ(PMIX_ERR_NO_PERMISSIONS, ask(third, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS,
+                  ask(third, usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), of_procs({{"a-tool", 0}})));
 }
 
 // ---- what is no request, and what is too much ----
@@ -213,23 +215,24 @@ TEST_F(UsageSampleTest, Request_IsWrong_BadParam) {
                             PMIX_MONITOR_TARGET_NODEIDS, PMIX_MONITOR_TARGET_DISKS, PMIX_MONITOR_TARGET_NETS}) {
         InfoList infos, one;
         infos.append_flag("x", true);
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), with(key, std::move(infos)))) << key;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), with(key, std::move(infos))))
+            << key;
         one.append_string(key, "text");
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(one))) << key;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_PROC_RESOURCE_USAGE), std::move(one))) << key;
     }
     InfoList text, id, odd, required, range;
     text.append_string(PMIX_MONITOR_PROC_RESOURCE_USAGE, "all");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(std::move(text), {}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(std::move(text), {}));
     id.append_flag(PMIX_DISK_ID, true);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(with(PMIX_MONITOR_DISK_RESOURCE_USAGE, std::move(id)), {}));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(targets<uint32_t>(PMIX_MONITOR_NODE_RESOURCE_USAGE, PMIX_UINT32, {1}), {}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(with(PMIX_MONITOR_DISK_RESOURCE_USAGE, std::move(id)), {}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(targets<uint32_t>(PMIX_MONITOR_NODE_RESOURCE_USAGE, PMIX_UINT32, {1}), {}));
     odd.append("odd", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(with(PMIX_MONITOR_NODE_RESOURCE_USAGE, std::move(odd)), {}));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(with(PMIX_MONITOR_NODE_RESOURCE_USAGE, std::move(odd)), {}));
     required.append("odd", common::Value::flag(true), PMIX_INFO_REQD);
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(required)));
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(UINT32_MAX)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(required)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(UINT32_MAX)));
     range.append_number<uint32_t>(PMIX_RANGE, 250, PMIX_UINT32);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(range)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), std::move(range)));
     // As a program of OpenPMIx writes "all figures".
     ASSERT_STATUS(PMIX_SUCCESS, ask(targets<pmix_proc_t>(PMIX_MONITOR_PROC_RESOURCE_USAGE, PMIX_PROC, {}), {}));
     EXPECT_EQ(2u, procs_in(peer->results).size());

@@ -149,7 +149,7 @@ TEST(FabricAllocationTest, WhatCannotBeMet) {
     InfoList strict = request("f", "tcp");
     PMIx_Info_required(strict.find(PMIX_ALLOC_FABRIC_ENDPTS));
     SetupAnswer s;
-    EXPECT_EQ(PMIX_ERR_NOT_SUPPORTED, s.ask(options(std::move(strict), "n0", true)));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, s.ask(options(std::move(strict), "n0", true)));
 }
 
 // rows: V14 V15
@@ -166,8 +166,8 @@ TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
         ASSERT_NE(nullptr, s.fabric().find(PMIX_ALLOC_FABRIC_SEC_KEY));
         pmix_nspace_t job;
         PMIx_Load_nspace(job, "job");
-        ASSERT_EQ(PMIX_OPERATION_SUCCEEDED,
-                  PMIx_server_setup_local_support(job, s.infos.c_array(), s.infos.size(), nullptr, nullptr));
+        ASSERT_STATUS(PMIX_OPERATION_SUCCEEDED,
+                      PMIx_server_setup_local_support(job, s.infos.c_array(), s.infos.size(), nullptr, nullptr));
         const pmix_proc_t all = ProcId("job", PMIX_RANK_WILDCARD).to_c();
         pmix_value_t* found = nullptr;
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(&all, "net", nullptr, 0, &found));
@@ -186,7 +186,8 @@ TEST(FabricAllocationTest, TheJobFindsItsFabricAndItsKey) {
     nest(bent, PMIX_ALLOC_FABRIC, InfoList());
     pmix_nspace_t job;
     PMIx_Load_nspace(job, "job");
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, PMIx_server_setup_local_support(job, bent.c_array(), bent.size(), nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM,
+                  PMIx_server_setup_local_support(job, bent.c_array(), bent.size(), nullptr, nullptr));
 }
 
 namespace {

@@ -309,7 +309,7 @@ TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
             p.connection->read_pending();
         const test::LongWait most;
         while (p.client.closed == PMIX_SUCCESS && !most.over()) std::this_thread::yield();
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.client.closed);
     }
 }
 
@@ -317,10 +317,10 @@ TEST(CallerReads, LateThread_ServerHasGone_TheNextReaderIsTold) {
 TEST(CallerReads, LateThread_ServerHasGone_ASenderThatDoesNotWaitIsEnough) {
     Pair p(true, true);
     p.peer.reset();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.connection->send(FrameHeader::notify(3), bytes_of("x")));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.connection->send(FrameHeader::notify(3), bytes_of("x")));
     const test::LongWait most;
     while (p.client.closed == PMIX_SUCCESS && !most.over()) std::this_thread::yield();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.client.closed);
 }
 
 #if !defined(UNDER_ASAN) && !defined(UNDER_TSAN)
@@ -338,9 +338,9 @@ TEST(CallerReads, NoRoomForTheThread_ServerGoesMeanwhile_CallerIsTold) {
         p.peer.reset();
     });
     NoRoom no_room;
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("x", nullptr, 60'000));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.ask("x", nullptr, 60'000));
     server.join();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.client.closed);
     EXPECT_FALSE(p.loop->is_turned());
     EXPECT_NE(PMIX_SUCCESS, p.ask("y", nullptr, 60'000));
 }
@@ -354,9 +354,9 @@ TEST(CallerReads, NoRoomForTheThread_ServerHasGone_NextCallsAreToldSo) {
         if (by_looking) {
             EXPECT_FALSE(p.connection->read_pending());
         }
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("x"));
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed);
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("y"));
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.ask("x"));
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.client.closed);
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.ask("y"));
     }
 }
 
@@ -403,7 +403,7 @@ TEST(CallerReads, NoRoomForTheThread_TasksThatMustNotBeLost) {
             inside_it_has_one = loop->need_thread() == PMIX_SUCCESS && loop->stop() == PMIX_ERR_WOULD_BLOCK;
             loop->post([&] { waiter.complete(); });
         });
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
         EXPECT_TRUE(loop->wait(waiter, Deadline::never()));
         EXPECT_EQ(std::this_thread::get_id(), by);
         EXPECT_TRUE(inside_it_has_one);
@@ -445,7 +445,7 @@ TEST(CallerReads, ACompletionByTheLoopWakesTheReader) {
 
 TEST(CallerReads, DeadlinesEndTheWaitAndTheReadSideGoesBack) {
     Pair p;
-    for (int i = 0; i < 20; ++i) EXPECT_EQ(PMIX_ERR_TIMEOUT, p.ask("unanswered", nullptr, 1));
+    for (int i = 0; i < 20; ++i) EXPECT_STATUS(PMIX_ERR_TIMEOUT, p.ask("unanswered", nullptr, 1));
     // The loop reads again: a notification is received while no caller waits.
     test::write_all(p.peer.get(), test::frame_bytes(FrameHeader::notify(16), {}));
     while (p.client.events == 0) std::this_thread::yield();
@@ -462,7 +462,7 @@ TEST(CallerReads, APeerThatDiesEndsEveryWait) {
         std::atomic<int> ended{0};
         for (int t = 0; t < 3; ++t) {
             callers.emplace_back([&] {
-                EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("never answered"));
+                EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.ask("never answered"));
                 ++ended;
             });
         }
@@ -472,8 +472,8 @@ TEST(CallerReads, APeerThatDiesEndsEveryWait) {
         EXPECT_EQ(3, ended);
         // One that had not been sent yet hears it from send(); then on_closed may still be about to come.
         while (p.client.closed == PMIX_SUCCESS) std::this_thread::yield();
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.client.closed.load());
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, p.ask("afterwards"));
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.client.closed.load());
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, p.ask("afterwards"));
     }
 }
 

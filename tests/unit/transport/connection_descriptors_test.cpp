@@ -175,7 +175,7 @@ TEST(Connection, UnannouncedDescriptorsEndTheConnection) {
     std::memcpy(CMSG_DATA(c), many.data(), 40 * sizeof(int));
     ASSERT_EQ(1, ::sendmsg(f.peer.get(), &message, MSG_NOSIGNAL));
     f.turn_until([&] { return !f.handler.closed.empty(); });
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
 }
 
 // Sends a frame with descriptors, all of it in one call.
@@ -259,7 +259,7 @@ TEST(Connection, WhereNoDescriptorIsTakenTheFirstEndsIt) {
     control.attach(message, &passed, 1);
     ASSERT_EQ(static_cast<ssize_t>(frame.size()), ::sendmsg(f.peer.get(), &message, 0));
     f.turn_until([&] { return !f.handler.closed.empty(); });
-    EXPECT_EQ(PMIX_ERR_UNPACK_FAILURE, f.handler.closed[0]);
+    EXPECT_STATUS(PMIX_ERR_UNPACK_FAILURE, f.handler.closed[0]);
     EXPECT_TRUE(f.handler.heard.empty());
 }
 

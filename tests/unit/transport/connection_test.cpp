@@ -114,7 +114,7 @@ TEST(Connection, SendParts_OfAnyNumber_IsOnePayload) {
         }
         EXPECT_STATUS(PMIX_SUCCESS, f.connection->send_parts(FrameHeader::notify(17), {}));
         const std::vector<common::Bytes> too_many(Connection::kMaxParts + 1, all.first(1));
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, f.connection->send_parts(FrameHeader::notify(16), too_many));
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, f.connection->send_parts(FrameHeader::notify(16), too_many));
     });
     EXPECT_GT(f.connection->queued_bytes(), 0u);
     std::vector<common::Frame> frames(4);
@@ -137,8 +137,8 @@ TEST(Connection, SendWritesFromTheCallersThreadAtOnce) {
     }).join();
     // The loop has not turned.
     EXPECT_EQ(bytes_of("now"), test::read_frame(f.peer.get()).payload);
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM,
-              f.connection->send(FrameHeader::notify(1), {}, std::vector<int>(common::kMaxFrameDescriptors + 1, 0)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, f.connection->send(FrameHeader::notify(1), {},
+                                                         std::vector<int>(common::kMaxFrameDescriptors + 1, 0)));
 }
 
 TEST(Connection, TheEndOfThePeerIsHeardOnceAfterItsLastFrame) {
@@ -149,7 +149,7 @@ TEST(Connection, TheEndOfThePeerIsHeardOnceAfterItsLastFrame) {
     f.run();
     ASSERT_EQ(1u, f.handler.heard.size());
     EXPECT_EQ((std::vector<pmix_status_t>{PMIX_ERR_LOST_CONNECTION}), f.handler.closed);
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
 }
 
 // A send that finds the peer gone reports it, but what the peer had sent before is still received, and then the end.
@@ -157,7 +157,7 @@ TEST(Connection, ASendToADeadPeerLosesNothingReceived) {
     Fixture f;
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(9), bytes_of("last")));
     f.peer.reset();
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
     EXPECT_TRUE(f.handler.closed.empty()) << "never on the stack of send";
     f.turn_until([&] { return !f.handler.closed.empty(); });
     EXPECT_EQ(1u, f.handler.heard.size());
@@ -178,7 +178,7 @@ TEST(Connection, CloseEndsTheCallbacks) {
     EXPECT_EQ(1u, f.handler.heard.size());
     EXPECT_TRUE(f.handler.closed.empty()) << "the owner knows";
     EXPECT_TRUE(test::read_exactly(f.peer.get(), 1).empty()) << "the peer sees the end";
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), {}));
 }
 
 TEST(Connection, MayBeDroppedWithinItsOwnCallbacks) {
@@ -223,10 +223,10 @@ TEST(Connection, APeerThatDoesNotReadIsDropped) {
         rc = f.connection->send(FrameHeader::notify(1), chunk);
         ++sent;
     }
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, rc);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, rc);
     EXPECT_LE(f.connection->queued_bytes(), options.max_queued + chunk.size() + common::kFrameHeaderSize);
     f.turn_until([&] { return !f.handler.closed.empty(); });
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
 }
 
 // A client does not give its server up: who may wait does so until half of what is queued has been read.
@@ -256,7 +256,7 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
         }
     });
     while (connection->queued_bytes() <= options.max_queued) std::this_thread::yield();
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, connection->wait_for_room(Deadline::in_ms(20)));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, connection->wait_for_room(Deadline::in_ms(20)));
     EXPECT_LT(sent.load(), kFrames);
     for (int i = 0; i < kFrames; ++i) {
         const common::Frame frame = test::read_frame(peer.get());
@@ -276,7 +276,7 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
             rc = connection->send(FrameHeader::notify(1), chunk);
             EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
         }
-        EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, rc);
+        EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, rc);
         EXPECT_GT(connection->queued_bytes(), 2 * options.max_queued);
         done.complete();
     });
@@ -284,7 +284,7 @@ TEST(Connection, WaitForRoom_ServerDoesNotRead_SenderWaitsAndNothingIsLost) {
     // The end of the server ends the wait.
     std::thread waits([&] {
         EXPECT_STATUS(PMIX_SUCCESS, connection->wait_for_room(Deadline::never()));
-        EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, connection->send(FrameHeader::notify(1), chunk));
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, connection->send(FrameHeader::notify(1), chunk));
     });
     peer.reset();
     waits.join();
@@ -306,7 +306,7 @@ TEST(Connection, WaitForRoom_PeerHasReadOrConnectionEnded_ReturnsAtOnce) {
     const auto fill = [&] {
         while (f.connection->queued_bytes() <= options.max_queued)
             ASSERT_STATUS(PMIX_SUCCESS, f.connection->send(FrameHeader::notify(1), chunk));
-        ASSERT_EQ(PMIX_ERR_TIMEOUT, f.connection->wait_for_room(Deadline::in_ms(20)));
+        ASSERT_STATUS(PMIX_ERR_TIMEOUT, f.connection->wait_for_room(Deadline::in_ms(20)));
     };
     fill();
     std::vector<uint8_t> read(chunk.size());
@@ -319,7 +319,7 @@ TEST(Connection, WaitForRoom_PeerHasReadOrConnectionEnded_ReturnsAtOnce) {
     fill();
     f.on_loop([&] { f.connection->close(); });
     EXPECT_STATUS(PMIX_SUCCESS, f.connection->wait_for_room(Deadline::in_ms(20)));
-    EXPECT_EQ(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), chunk));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, f.connection->send(FrameHeader::notify(1), chunk));
 }
 
 TEST(Connection, KnowsWhetherThePeerHasReadAll) {
@@ -363,7 +363,7 @@ TEST(Connection, AThrowingHandlerEndsIt) {
     f.handler.then = [](const Heard&) { throw std::bad_alloc(); };
     test::write_all(f.peer.get(), frame_bytes(FrameHeader::notify(1), {}));
     f.turn_until([&] { return !f.handler.closed.empty(); });
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, f.handler.closed[0]);
 }
 
 }  // namespace

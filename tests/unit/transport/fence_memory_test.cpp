@@ -124,8 +124,8 @@ TEST(FenceMemory, Create_InALaterRound_GoesOnFromThere) {
 }
 
 TEST(FenceMemory, Create_ForNobodyOrTooMany_IsRefused) {
-    EXPECT_EQ(FenceMemory::create(0).status(), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(FenceMemory::create(FenceMemory::kMaxProcesses + 1).status(), PMIX_ERR_BAD_PARAM);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, FenceMemory::create(0).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, FenceMemory::create(FenceMemory::kMaxProcesses + 1).status());
     const auto most = created(FenceMemory::kMaxProcesses);
     open(*most);
     EXPECT_EQ(taken(*most, FenceMemory::kMaxProcesses)->join(FenceMemory::kMaxProcesses - 1, false, false, 0).kind,
@@ -137,20 +137,20 @@ TEST(FenceMemory, TakeOver_OfAnythingElse_IsRefused) {
     const auto refused = [](int fd, uint32_t processes) {
         return FenceMemory::take_over(Descriptor(fd), processes).status();
     };
-    EXPECT_EQ(refused(-1, 2), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(refused(::dup(memory->descriptor()), 0), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(refused(::dup(memory->descriptor()), 3), PMIX_ERR_NOT_SUPPORTED) << "it is for two";
-    EXPECT_EQ(refused(::dup(memory->descriptor()), 5000), PMIX_ERR_NOT_SUPPORTED) << "it is shorter";
-    EXPECT_EQ(refused(::open("/dev/null", O_RDWR | O_CLOEXEC), 2), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(-1, 2));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(::dup(memory->descriptor()), 0));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(::dup(memory->descriptor()), 3)) << "it is for two";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(::dup(memory->descriptor()), 5000)) << "it is shorter";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(::open("/dev/null", O_RDWR | O_CLOEXEC), 2));
     const int unsealed = ::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     struct stat sealed {};
     ASSERT_EQ(::fstat(memory->descriptor(), &sealed), 0);
     std::string same(static_cast<size_t>(sealed.st_size), '\0');
     ASSERT_EQ(::pread(memory->descriptor(), same.data(), same.size(), 0), sealed.st_size);
     ASSERT_EQ(::pwrite(unsealed, same.data(), same.size(), 0), sealed.st_size);
-    EXPECT_EQ(refused(unsealed, 2), PMIX_ERR_NOT_SUPPORTED) << "its owner could cut it off";
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(unsealed, 2)) << "its owner could cut it off";
     Scribbler(*memory).set_magic(1);
-    EXPECT_EQ(refused(::dup(memory->descriptor()), 2), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, refused(::dup(memory->descriptor()), 2));
 }
 
 TEST(FenceMemory, Join_BeforeItIsOpen_IsRefused) {
@@ -212,11 +212,11 @@ TEST(FenceMemory, WhatTheServerHasToDo_IsEndedByIt) {
     server->end_round(round, PMIX_ERR_TIMEOUT, true, Mode::open);
     const auto end = a->wait(round, in_a_moment());
     EXPECT_EQ(end.kind, Ended::ended);
-    EXPECT_EQ(end.status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, end.status);
     EXPECT_TRUE(end.ask);
     // The next round's end does not touch what this one left.
     EXPECT_EQ(a->join(0, false, false, 7).kind, Joined::waits);
-    EXPECT_EQ(b->wait(round, in_a_moment()).status, PMIX_ERR_TIMEOUT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, b->wait(round, in_a_moment()).status);
 }
 
 TEST(FenceMemory, ServerTakesPart_EveryRoundGoesToIt) {

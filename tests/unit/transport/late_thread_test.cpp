@@ -364,9 +364,9 @@ TEST(LateThread, NoRoomForTheBase_IsTriedAgain) {
         watch = loop->watch(bell.ends[1], refusing);
     }
     ASSERT_STATUS(PMIX_SUCCESS, loop->start());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
     EXPECT_THROW(loop->post([] {}), std::bad_alloc);
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->hand_over(true));
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, loop->hand_over(true));
     EXPECT_EQ(Drive::own_thread, loop->drive());
     // What the library owes itself is done by any caller that waits.
     int ran = 0;
@@ -445,7 +445,7 @@ TEST(LateThread, AWatchIsRefusedItsDescriptor_IsTriedAgain) {
     EXPECT_EQ(0, handler.asked);
     Bell after(*loop);
     ASSERT_STATUS(PMIX_SUCCESS, loop->start());
-    EXPECT_EQ(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
+    EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, loop->need_thread());
     EXPECT_STATUS(PMIX_SUCCESS, loop->need_thread());
     EXPECT_EQ(2, handler.asked);
     const test::LongWait most;

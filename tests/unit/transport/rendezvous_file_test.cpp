@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/status.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::transport::rendezvous_file_test {
@@ -64,7 +65,7 @@ TEST_F(RendezvousFileTest, OneOfAServerThatListensIsLeftAlone) {
     ASSERT_TRUE(listener.ok());
     auto first = RendezvousFile::create(path, uri(address));
     ASSERT_TRUE(first.ok());
-    EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
+    EXPECT_STATUS(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
     EXPECT_EQ(1u, files());
     EXPECT_TRUE(text().starts_with(uri(address) + "\n"));
 }
@@ -86,7 +87,7 @@ TEST_F(RendezvousFileTest, AnyText_IsThereWithItsMode) {
         struct stat info {};
         ASSERT_EQ(0, ::stat(path.c_str(), &info));
         EXPECT_EQ(0644u, info.st_mode & 07777u);
-        EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "three\n", 0600, never).status());
+        EXPECT_STATUS(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "three\n", 0600, never).status());
     }
     EXPECT_EQ(0u, files());
 }
@@ -96,7 +97,7 @@ TEST_F(RendezvousFileTest, AnyText_OfARunningProcess_IsLeftAlone) {
     const auto always = [](std::string_view) { return true; };
     auto file = RendezvousFile::create_text(path, "one\n", 0600, always);
     ASSERT_TRUE(file.ok());
-    EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "two\n", 0600, always).status());
+    EXPECT_STATUS(PMIX_ERR_EXISTS, RendezvousFile::create_text(path, "two\n", 0600, always).status());
     RendezvousFile::remove_stale(folder, "contact", always);
     EXPECT_EQ("one\n", text());
 }
@@ -127,9 +128,9 @@ TEST_F(RendezvousFileTest, RemovingStale_TakesTheDeadOfTheNameOnly) {
 // A server that was killed, or a machine that went down, between the making and the writing.
 TEST_F(RendezvousFileTest, AnEmptyOneIsStaleForServersAndNotYetThereForTools) {
     write("");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read_rendezvous_file(path).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read_rendezvous_file(path).status());
     write("server.0;");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read_rendezvous_file(path).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read_rendezvous_file(path).status());
     write("");
     auto file = RendezvousFile::create(path, uri("@wireup/0/1/bb"));
     ASSERT_TRUE(file.ok());
@@ -139,14 +140,14 @@ TEST_F(RendezvousFileTest, AnEmptyOneIsStaleForServersAndNotYetThereForTools) {
 TEST_F(RendezvousFileTest, WhatIsNoSuchFileIsNobodysToReplace) {
     for (const char* other : {"my notes", "my notes\n"}) {
         write(other);
-        EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
+        EXPECT_STATUS(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
         EXPECT_EQ(other, text());
         EXPECT_EQ(1u, files());
     }
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_rendezvous_file(path).status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_rendezvous_file(path).status());
     fs::remove(path);
     fs::create_symlink(folder + "/elsewhere", path);
-    EXPECT_EQ(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
+    EXPECT_STATUS(PMIX_ERR_EXISTS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
     EXPECT_FALSE(fs::exists(folder + "/elsewhere"));
 }
 
@@ -213,7 +214,7 @@ TEST_F(RendezvousFileTest, OfServersThatStartAtOnceOneGetsThePlace) {
                 ++made;
                 EXPECT_TRUE(text().starts_with(one.uri + "\n"));
             } else {
-                EXPECT_EQ(PMIX_ERR_EXISTS, one.file.status());
+                EXPECT_STATUS(PMIX_ERR_EXISTS, one.file.status());
             }
         }
         EXPECT_EQ(1, made);

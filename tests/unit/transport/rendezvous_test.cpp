@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "support/status.h"
+
 namespace pmix::transport::rendezvous_test {
 namespace {
 
@@ -62,7 +64,7 @@ TEST(Uri, RefusesWhatIsNone) {
                                                            std::string(300, 'n') + ".0;wireup:@wireup/x",
                                                            "a.0;wireup:/" + std::string(5000, 'p'),
                                                            "a.0;wireup:/1;/2;/3;/4;/5;/6;/7;/8;/9"}) {
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, parse_uri(bad).status()) << bad.substr(0, 100);
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, parse_uri(bad).status()) << bad.substr(0, 100);
     }
 }
 
@@ -106,14 +108,14 @@ TEST(ClientEnvironment, SaysWhatTheServerSet) {
 TEST(ClientEnvironment, WithoutAServerThereIsStillAnIdentity) {
     set_environment();
     g_environment.erase(kUriVariable);
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read_client_environment(read_test).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read_client_environment(read_test).status());
     auto self = read_identity(read_test);
     ASSERT_TRUE(self.ok());
     EXPECT_EQ(ProcId("job-1", 5), *self);
     g_environment.erase("PMIX_RANK");
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read_identity(read_test).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read_identity(read_test).status());
     g_environment.clear();
-    EXPECT_EQ(PMIX_ERR_NOT_FOUND, read_identity(read_test).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read_identity(read_test).status());
 }
 
 // Each variable alone, spoiled; the last is what a server of another library sets.
@@ -137,7 +139,7 @@ TEST(ClientEnvironment, HostileValues) {
     for (const auto& [name, value] : spoiled) {
         set_environment();
         g_environment[name] = value;
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, read_client_environment(read_test).status())
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, read_client_environment(read_test).status())
             << name << "=" << value.substr(0, 40);
     }
 }

@@ -104,8 +104,8 @@ TEST(TcpUserTest, OtherEnd_Closed_HasNoUser) {
     pair.client.reset();
     pollfd readable{pair.server.get(), POLLIN | POLLRDHUP, 0};
     ASSERT_EQ(::poll(&readable, 1, 60000), 1);
-    EXPECT_EQ(tcp_user(pair.server.get()).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find_in_tcp_table(tcp_table(), ends).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, tcp_user(pair.server.get()).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(tcp_table(), ends).status());
 }
 
 // The port of a socket that has gone, at a server that still has its end.
@@ -114,10 +114,10 @@ TEST(TcpUserTest, Ends_OfNoSocket_HaveNoUser) {
     pair.connect();
     TcpEnds ends = pair.ends();
     ends.remote.sin_port = htons(1);
-    EXPECT_EQ(ask_sock_diag(ends).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask_sock_diag(ends).status());
     // A listening socket is no end of a connection.
     ends.local = pair.address;
-    EXPECT_EQ(ask_sock_diag(ends).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask_sock_diag(ends).status());
 }
 
 TEST(TcpUserTest, NotATcpSocket_HasNoUser) {
@@ -125,10 +125,10 @@ TEST(TcpUserTest, NotATcpSocket_HasNoUser) {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     const Descriptor one(pair[0]);
     const Descriptor other(pair[1]);
-    EXPECT_EQ(tcp_user(one.get()).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(tcp_user(-1).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, tcp_user(one.get()).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, tcp_user(-1).status());
     const Pair unconnected;
-    EXPECT_EQ(tcp_user(unconnected.listener.get()).status(), PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, tcp_user(unconnected.listener.get()).status());
 }
 
 TEST(TcpUserTest, ProcessOfAnotherUser_IsThatUser) {
@@ -161,7 +161,7 @@ TEST(TcpUserTest, NotAcceptedYet_IsTheListeners) {
     for (const in_addr_t at : {INADDR_LOOPBACK, INADDR_ANY}) {
         Pair pair(at);
         pair.knock();
-        EXPECT_EQ(tcp_user(pair.client.get()).status(), PMIX_ERR_INVALID_CRED) << "nobody's so far";
+        EXPECT_STATUS(PMIX_ERR_INVALID_CRED, tcp_user(pair.client.get()).status()) << "nobody's so far";
         const auto before = await_tcp_user(pair.client.get(), Deadline::in_ms(0));
         ASSERT_TRUE(before.ok()) << before.status();
         EXPECT_EQ(before.value().user, ::geteuid());
@@ -176,7 +176,7 @@ TEST(TcpUserTest, NotAcceptedYet_IsTheListeners) {
         ASSERT_TRUE(after.ok()) << after.status();
         EXPECT_EQ(after.value().user, ::geteuid());
         EXPECT_TRUE(after.value().has_accepted);
-        EXPECT_EQ(ask_sock_diag_for_listener(ends).status(), PMIX_ERR_INVALID_CRED) << "it waits there no more";
+        EXPECT_STATUS(PMIX_ERR_INVALID_CRED, ask_sock_diag_for_listener(ends).status()) << "it waits there no more";
     }
 }
 
@@ -211,7 +211,7 @@ TEST(TcpUserTest, NotAcceptedYet_ListenerOfAnotherUser_IsThatUsers) {
     EXPECT_FALSE(user.value().has_accepted);
     EXPECT_EQ(by_table.value(), 4711u);
     // The queue has gone with its listener.
-    EXPECT_EQ(await_tcp_user(client.get(), Deadline::in_ms(60000)).status(), PMIX_ERR_UNREACH);
+    EXPECT_STATUS(PMIX_ERR_UNREACH, await_tcp_user(client.get(), Deadline::in_ms(60000)).status());
 }
 
 TEST(TcpUserTest, Trial_IsAboutThisProcess) {
@@ -224,7 +224,7 @@ TEST(TcpUserTest, Trial_WithoutTcp_IsNotSupported) {
         errno = ECONNREFUSED;
         return -1;
     };
-    EXPECT_EQ(try_tcp_user(io), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, try_tcp_user(io));
 }
 
 // The lines of a connection and of listening sockets: only one that waits is its listener's.
@@ -245,14 +245,14 @@ TEST(TcpUserTest, Table_Listener_CountsForWhatWaitsThere) {
     const auto find = [&](const std::string& table) { return find_listener_in_tcp_table(table, ends); };
     EXPECT_EQ(find(listens + queued).value(), 1000u);
     EXPECT_EQ(find(queued + line(INADDR_ANY, "00000000:0000", "0A", "1001", "77")).value(), 1001u);
-    EXPECT_EQ(find(listens).status(), PMIX_ERR_INVALID_CRED) << "no connection";
-    EXPECT_EQ(find(queued).status(), PMIX_ERR_INVALID_CRED) << "no listener";
-    EXPECT_EQ(find(listens + line(INADDR_LOOPBACK, peer, "01", "1000", "78")).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find(listens + line(INADDR_LOOPBACK, peer, "03", "0", "0")).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find(line(INADDR_BROADCAST, "00000000:0000", "0A", "1000", "77") + queued).status(),
-              PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find(line(INADDR_LOOPBACK, "00000000:0000", "07", "1000", "77") + queued).status(),
-              PMIX_ERR_INVALID_CRED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find(listens).status()) << "no connection";
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find(queued).status()) << "no listener";
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find(listens + line(INADDR_LOOPBACK, peer, "01", "1000", "78")).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find(listens + line(INADDR_LOOPBACK, peer, "03", "0", "0")).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED,
+                  find(line(INADDR_BROADCAST, "00000000:0000", "0A", "1000", "77") + queued).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED,
+                  find(line(INADDR_LOOPBACK, "00000000:0000", "07", "1000", "77") + queued).status());
 }
 
 TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
@@ -268,12 +268,12 @@ TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
                uid + "        0 " + inode + " 1 0000000000000000 20 4 30 10 -1\n";
     };
     EXPECT_EQ(find_in_tcp_table("header\n" + line("01", "1000", "77"), ends).value(), 1000u);
-    EXPECT_EQ(find_in_tcp_table(line("06", "0", "77"), ends).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find_in_tcp_table(line("01", "0", "0"), ends).status(), PMIX_ERR_INVALID_CRED);
-    EXPECT_EQ(find_in_tcp_table(line("01", "x", "77"), ends).status(), PMIX_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(find_in_tcp_table(line("01", "99999999999", "77"), ends).status(), PMIX_ERR_NOT_SUPPORTED);
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(line("06", "0", "77"), ends).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(line("01", "0", "0"), ends).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, find_in_tcp_table(line("01", "x", "77"), ends).status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, find_in_tcp_table(line("01", "99999999999", "77"), ends).status());
     for (const char* text : {"", "\n", " ", "0: :", "0: 0100007F: 0100007F:", "0: 0100007F:1F90"}) {
-        EXPECT_EQ(find_in_tcp_table(text, ends).status(), PMIX_ERR_INVALID_CRED) << text;
+        EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(text, ends).status()) << text;
     }
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/sockets.h"
+#include "support/status.h"
 #include "transport/send_queue.h"
 
 namespace pmix::transport::unix_socket_test {
@@ -45,11 +46,11 @@ TEST(AbstractAddress, IsOursAndUnique) {
 TEST(UnixSocket, AbstractListenConnectAccept) {
     test::DescriptorCheck check;
     const std::string address = make_abstract_address();
-    EXPECT_EQ(PMIX_ERR_UNREACH, connect_to(address, Deadline::in_ms(0)).status());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, connect_to(address, Deadline::in_ms(0)).status());
     auto listener = listen_abstract(address);
     ASSERT_TRUE(listener.ok());
-    EXPECT_EQ(PMIX_ERR_EXISTS, listen_abstract(address).status());
-    EXPECT_EQ(PMIX_ERR_WOULD_BLOCK, accept_one(listener->get()).status());
+    EXPECT_STATUS(PMIX_ERR_EXISTS, listen_abstract(address).status());
+    EXPECT_STATUS(PMIX_ERR_WOULD_BLOCK, accept_one(listener->get()).status());
     auto client = connect_to(address, Deadline::in_ms(60'000));
     ASSERT_TRUE(client.ok());
     auto server = accept_one(listener->get());
@@ -65,7 +66,7 @@ TEST(UnixSocket, AbstractListenConnectAccept) {
     EXPECT_EQ(::getpid(), peer->pid);
     EXPECT_EQ(::geteuid(), peer->uid);
     EXPECT_EQ(::getegid(), peer->gid);
-    EXPECT_EQ(PMIX_ERR_INVALID_CRED, peer_credentials(-1).status());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, peer_credentials(-1).status());
 }
 
 // Closing a passed descriptor on the receiver's thread may take as long as its sender chooses. So the sender is
@@ -104,12 +105,12 @@ TEST(UnixSocket, WhoConnectsCannotPassDescriptors) {
 
 TEST(UnixSocket, BadAddresses) {
     for (const char* bad : {"", "@", "@wireup/", "@elsewhere", "relative", "/", "/tmp/"}) {
-        EXPECT_EQ(PMIX_ERR_BAD_PARAM, connect_to(bad, Deadline::never()).status()) << bad;
+        EXPECT_STATUS(PMIX_ERR_BAD_PARAM, connect_to(bad, Deadline::never()).status()) << bad;
     }
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, listen_abstract("@elsewhere").status());
-    EXPECT_EQ(PMIX_ERR_BAD_PARAM, listen_path("relative").status());
-    EXPECT_EQ(PMIX_ERR_UNREACH, connect_to("/nonexistent-directory/x", Deadline::never()).status());
-    EXPECT_EQ(PMIX_ERR_UNREACH, listen_path("/nonexistent-directory/x").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, listen_abstract("@elsewhere").status());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, listen_path("relative").status());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, connect_to("/nonexistent-directory/x", Deadline::never()).status());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, listen_path("/nonexistent-directory/x").status());
 }
 
 // A full backlog answers EAGAIN at once; connect_to asks again until there is room or the deadline passed.
@@ -124,7 +125,7 @@ TEST(UnixSocket, AFullBacklogIsWaitedFor) {
     ASSERT_EQ(0, ::listen(listener.get(), 0));  // room for one
     auto first = connect_to(address, Deadline::in_ms(0));
     ASSERT_TRUE(first.ok());
-    EXPECT_EQ(PMIX_ERR_TIMEOUT, connect_to(address, Deadline::in_ms(3)).status());
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, connect_to(address, Deadline::in_ms(3)).status());
     std::thread acceptor([&] {
         int accepted = 0;
         while (accepted < 2) accepted += accept_one(listener.get()).ok();
@@ -155,9 +156,9 @@ TEST(UnixSocket, APathOfAnyLength) {
     ASSERT_TRUE(server.ok());
     expect_talk(client->get(), server->get());
 
-    EXPECT_EQ(PMIX_ERR_EXISTS, listen_path(path).status()) << "a live one is left alone";
+    EXPECT_STATUS(PMIX_ERR_EXISTS, listen_path(path).status()) << "a live one is left alone";
     unlink_path(path);
-    EXPECT_EQ(PMIX_ERR_UNREACH, connect_to(path, Deadline::in_ms(0)).status());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, connect_to(path, Deadline::in_ms(0)).status());
 }
 
 TEST(UnixSocket, AStaleFileIsReplacedAForeignOneIsNot) {
@@ -165,7 +166,7 @@ TEST(UnixSocket, AStaleFileIsReplacedAForeignOneIsNot) {
     const std::string path = tmp.path + "/server";
     listen_path(path).value().reset();  // killed: the file stays
     ASSERT_TRUE(std::filesystem::exists(path));
-    EXPECT_EQ(PMIX_ERR_UNREACH, connect_to(path, Deadline::in_ms(0)).status());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, connect_to(path, Deadline::in_ms(0)).status());
     auto again = listen_path(path);
     ASSERT_TRUE(again.ok());
     EXPECT_TRUE(connect_to(path, Deadline::in_ms(0)).ok());
@@ -173,7 +174,7 @@ TEST(UnixSocket, AStaleFileIsReplacedAForeignOneIsNot) {
     const std::string file = tmp.path + "/file";
     Descriptor made(::open(file.c_str(), O_CREAT | O_CLOEXEC | O_WRONLY, 0600));
     ASSERT_TRUE(static_cast<bool>(made));
-    EXPECT_EQ(PMIX_ERR_EXISTS, listen_path(file).status());
+    EXPECT_STATUS(PMIX_ERR_EXISTS, listen_path(file).status());
     EXPECT_TRUE(std::filesystem::exists(file));
 }
 
