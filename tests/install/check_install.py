@@ -265,7 +265,7 @@ def flags(installed):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
         commands = [entry["command"].split() for entry in json.load(text)]
     for command in commands:
-        wanted = ["-Wno-error", "-Wno-vla"] if command[-1].endswith(".cpp") else ["-Wno-error=shadow"]
+        wanted = ["-Wno-error", "-Wno-vla"] if command[-1].endswith((".cpp", ".cxx")) else ["-Wno-error=shadow"]
         last = {word: i for i, word in enumerate(command)}
         assert all(last[word] > max(last["-Werror"], last["-Wvla"], last["-Wshadow"]) for word in wanted), " ".join(command)
         assert command.count("-Wl,-z,now") < 2, " ".join(command)
