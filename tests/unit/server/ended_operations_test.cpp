@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace ended_operations_test {
 
 using namespace pmix;
