@@ -55,6 +55,11 @@ static inline long rss_error_kib(void) {
     return processors * batch * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* The macro of 4.2 uses its argument several times. */
+static inline void destruct_infos(pmix_info_t infos[], size_t* n) {
+    for (; *n > 0; --*n) PMIX_INFO_DESTRUCT(&infos[*n - 1]);
+}
+
 static inline double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -36,7 +36,7 @@ static void spawn_for(pmix_status_t expected, const char* command, const char* f
     app.argv = arguments;
     app.maxprocs = count;
     CHECK_STATUS(PMIx_Spawn(infos, ninfos, &app, 1, nspace), expected);
-    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+    destruct_infos(infos, &ninfos);
 }
 
 static void spawn(const char* command, const char* first, const char* second, int count, pmix_nspace_t nspace) {
@@ -259,7 +259,7 @@ static bool has_heard(int lines, int ends) {
 static void pull_copy(const pmix_proc_t* from) {
     with_flag(PMIX_IOF_COPY);
     CHECK(PMIx_IOF_pull(from, 1, infos, ninfos, PMIX_FWD_STDOUT_CHANNEL, take_inherited, NULL, NULL) >= 0);
-    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+    destruct_infos(infos, &ninfos);
 }
 
 /* A tool that reads the output of the process which has started it. */
@@ -336,7 +336,7 @@ static void run_line(const char* line, pmix_nspace_t nspace) {
     app.maxprocs = 2;
     with_flag(PMIX_NOTIFY_COMPLETION);
     CHECK_OK(PMIx_Spawn(infos, ninfos, &app, 1, nspace));
-    while (ninfos > 0) PMIX_INFO_DESTRUCT(&infos[--ninfos]);
+    destruct_infos(infos, &ninfos);
     CHECK(box_wait(&job_over, before + 1, 60));
 }
 

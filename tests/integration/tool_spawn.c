@@ -84,7 +84,7 @@ static void clients(bool launcher) {
         option(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
         option(PMIX_FWD_STDIN, &all, PMIX_PROC_RANK);
         CHECK_OK(PMIx_Spawn(options, noptions, apps, 2, nspace));
-        while (noptions > 0) PMIX_INFO_DESTRUCT(&options[--noptions]);
+        destruct_infos(options, &noptions);
         for (int i = 0; i < 2; i++) PMIX_APP_DESTRUCT(&apps[i]);
         pull(nspace);
         await_lines(out, 3);

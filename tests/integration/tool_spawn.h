@@ -37,7 +37,7 @@ static inline pmix_status_t spawn_in(const char* folder, char** env, const char*
     memset(nspace, 'x', sizeof(pmix_nspace_t));
     pmix_status_t status = PMIx_Spawn(options, noptions, &app, 1, nspace);
     CHECK(status == PMIX_SUCCESS ? nspace[0] != 0 && strlen(nspace) < PMIX_MAX_NSLEN : nspace[0] == 0);
-    while (noptions > 0) PMIX_INFO_DESTRUCT(&options[--noptions]);
+    destruct_infos(options, &noptions);
     return status;
 }
 
@@ -69,7 +69,7 @@ static inline void alone_as(const char* name, bool launcher) {
     alarm(200);
     CHECK_OK(PMIx_tool_init(&me, info, count));
     CHECK(!PMIx_tool_is_connected() && (name ? strcmp(me.nspace, name) == 0 : me.nspace[0] != 0));
-    while (count > 0) PMIX_INFO_DESTRUCT(&info[--count]);
+    destruct_infos(info, &count);
 }
 
 static inline void alone(void) {
