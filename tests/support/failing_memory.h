@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocations that fail when a test says so: for one source file of a program, which stands in front of malloc with it.
+// Allocations that fail when a test says so. failing_memory.cpp, which is part of such a program, stands in front of
+// malloc; a sanitizer does so itself, and these programs are not built with one.
 //
 // FailingMemory::arm(n): of the allocations that are made between resume() and pause() the one after n others fails,
-// and no other; arm_all(): every one fails. A sanitizer stands in front of malloc itself: kFailingMemory is false
-// there, and nothing ever fails. One thread, whose allocations alone are counted.
+// and no other; arm_all(): every one fails. One thread, whose allocations alone are counted.
 #pragma once
-
-#include <cstddef>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WIREUP_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WIREUP_TEST_SANITIZED 1
-#endif
-#endif
 
 namespace pmix::test {
 
@@ -41,25 +31,3 @@ class FailingMemory {
 };
 
 }  // namespace pmix::test
-
-#ifdef WIREUP_TEST_SANITIZED
-inline constexpr bool kFailingMemory = false;
-#else
-inline constexpr bool kFailingMemory = true;
-
-extern "C" {
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-
-void* malloc(size_t n) {
-    return pmix::test::FailingMemory::fails() ? nullptr : __libc_malloc(n);
-}
-void* calloc(size_t n, size_t m) {
-    return pmix::test::FailingMemory::fails() ? nullptr : __libc_calloc(n, m);
-}
-void* realloc(void* old, size_t n) {
-    return pmix::test::FailingMemory::fails() ? nullptr : __libc_realloc(old, n);
-}
-}
-#endif
