@@ -111,10 +111,12 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
         peer.says_it_lacks(nspace->data->instance());
 
     if (nspace == nullptr || nspace->data == nullptr) {
-        if (nspace != nullptr && common::is_real_rank(proc.rank) && nspace->is_local(proc.rank) && !immediate) {
+        const bool local = nspace != nullptr && common::is_real_rank(proc.rank) && nspace->is_local(proc.rank);
+        if (local && !immediate && !refresh) {
             return ask_local(*nspace, proc.rank, std::move(question));
         }
-        if (immediate || !host_.of(peer).has_direct_modex()) return answer(question, PMIX_ERR_NOT_FOUND);
+        if (immediate || (local && refresh) || !host_.of(peer).has_direct_modex())
+            return answer(question, PMIX_ERR_NOT_FOUND);
         return ask_host(proc, std::move(infos), std::move(question));
     }
     if (proc.rank == PMIX_RANK_UNDEF && !question.key.empty() && !common::is_reserved_key(question.key)) {

@@ -168,7 +168,7 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
             newcomers = true;
             ++q;
             continue;
-        } else if (state != ModexState::over && (q->patient() || state == ModexState::not_yet)) {
+        } else if (state != ModexState::over && !q->refresh && (q->patient() || state == ModexState::not_yet)) {
             patient = true;
             ++q;
             continue;

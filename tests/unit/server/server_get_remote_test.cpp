@@ -31,6 +31,48 @@ TEST(ServerGetTest, Get_MadeDuringAnUpcallThatLacksTheKey_HostIsAskedAgain) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
+// proves: PMIx_Get PMIX_GET_REFRESH_CACHE server
+TEST(ServerGetTest, Refresh_OfAValueThatIsHere_IsTheOwnersNewest) {
+    GetSetting s(2);
+    s.connect();
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "old", 1); };
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "new", 2); };
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    EXPECT_EQ(1u, s.host.count("direct_modex")) << "what is here is not asked for again";
+    EXPECT_EQ("old", s.a.read_text(2, "k"));
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k", 0, false, true)));
+    EXPECT_EQ(2u, s.host.count("direct_modex"));
+    EXPECT_EQ("new", s.a.read_text(2, "k"));
+}
+
+// A refresh is about what there is: it does not wait, wherever the owner is, with a limit and without.
+TEST(ServerGetTest, Refresh_OfAMissingKey_IsAnsweredAtOnce) {
+    for (const bool strict : {false, true}) {
+        for (const bool committed : {false, true}) {
+            for (const common::Rank rank : {1u, 2u}) {
+                for (const int timeout_s : {0, 60}) {
+                    SCOPED_TRACE("rank " + std::to_string(rank) + ", limit " + std::to_string(timeout_s) +
+                                 (strict ? ", strict" : "") + (committed ? ", committed" : ""));
+                    server::ServerOptions options;
+                    options.strict = strict;
+                    GetSetting s(2, true, std::move(options));
+                    s.connect();
+                    s.host.data = [&](const Seen&) {
+                        return committed ? blob_of(2, "other", "x", 1)
+                                         : server::wrap_state("job", 2, server::ModexState::not_yet);
+                    };
+                    if (committed) s.b.put("other", "x");
+                    EXPECT_STATUS(PMIX_ERR_NOT_FOUND,
+                                  status_at_once(s.a, s.a.start_get({"job", rank}, "k", timeout_s, false, true)));
+                    EXPECT_EQ(rank == 2 ? 1u : 0u, s.host.count("direct_modex"));
+                    EXPECT_EQ(0u, s.server.parts().get.waiting());
+                }
+            }
+        }
+    }
+}
+
 // The key that the host is told is the request's, whatever the caller's attributes contain.
 TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfTheRequest) {
     GetSetting s(2);
