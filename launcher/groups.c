@@ -8,8 +8,9 @@
  * processes that have left a group: a destruct that still names them does not wait for them.
  * Which thread calls it: up_group and group_left a thread of the library; all else the loop.
  * What can go wrong (every node gets that status): a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the callers'
- * PMIX_TIMEOUT, a node that was lost or has no member left alive. Where that is allowed (PMIX_GROUP_OPTIONAL,
- * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that node instead; a node that does not join is
+ * PMIX_TIMEOUT, and, once all others have joined, a member that has ended: PMIX_ERR_PROC_TERM_WO_SYNC from its server,
+ * a node that was lost or has no member left alive. Where a node's callers allow that (PMIX_GROUP_OPTIONAL,
+ * _FT_COLLECTIVE, _NOTIFY_TERMINATION) the operation ends without that member instead; a node that does not join is
  * waited for until the timeout, and with PMIX_GROUP_OPTIONAL the others then form the group. */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,9 @@ enum { NUMBERED = 1, PARTIAL = 2, NAMED = 4 };    /* flags of the answer; the la
 /* Servers whose own members are late report that at the timeout: they get this much longer. */
 static const double kOptionalExtra = 1.0;
 
+/* How long the other nodes are waited for once a member has ended and no caller allows that: one of them may. */
+static const double kLossWait = 2.0;
+
 struct operation {
     struct operation* next;
     uint32_t what;
@@ -34,7 +38,9 @@ struct operation {
     uint64_t requests[MAX_NODES];
     struct buffer blobs[MAX_NODES];
     uint32_t flags;
-    bool partial;
+    bool partial; /* without whole nodes */
+    bool lost;    /* a member of a node that has joined, or of a job that has ended */
+    struct timer* loss_limit;
     pmix_status_t status; /* of one that is over: late nodes get it */
     bool over;
     bool awaits_late; /* kept for nodes that join behind its end */
@@ -80,6 +86,7 @@ static void drop(struct operation* op) {
     *at = op->next;
     late_operations -= op->awaits_late;
     loop_cancel(op->timer);
+    loop_cancel(op->loss_limit);
     for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);
     free(op->name);
     free(op->procs);
@@ -123,7 +130,8 @@ static void end(struct operation* op, pmix_status_t status) {
     op->over = true;
     op->status = status;
     loop_cancel(op->timer);
-    op->timer = NULL;
+    loop_cancel(op->loss_limit);
+    op->timer = op->loss_limit = NULL;
     struct buffer rest = {0}, blobs = {0};
     if (status == PMIX_SUCCESS) {
         bool numbered = (op->flags & ASSIGN) != 0;
@@ -153,27 +161,33 @@ static void end(struct operation* op, pmix_status_t status) {
     if (!late) drop(op);
 }
 
-/* Ends the operation if it is complete, or can no longer become so. */
+static void loss_limit_over(void* argument) {
+    struct operation* op = argument;
+    op->loss_limit = NULL;
+    if (!(op->flags & FORGIVING)) end(op, PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
+/* Ends the operation when all have joined that are left: the last of them may allow that some are not. */
 static void judge(struct operation* op) {
-    bool waiting = false;
+    bool gone = false, waiting = false;
     for (int i = 0; i < mesh_nodes(); i++) {
         if (!op->wanted[i] || op->joined[i]) continue;
-        bool alive = mesh_alive(i);
-        if (alive && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i)) {
+        if (mesh_alive(i) && collective_anybody_left(op->procs, op->nprocs, (uint32_t)i))
             waiting = true;
-        } else if (op->over || (op->flags & FORGIVING)) {
-            op->wanted[i] = false;
-            op->partial = true;
-        } else {
-            end(op, alive ? PMIX_ERR_PROC_TERM_WO_SYNC : PMIX_ERR_LOST_CONNECTION);
-            return;
-        }
+        else
+            gone = true;
     }
-    if (waiting) return;
-    if (op->over)
+    const bool fails = (gone || op->lost) && !(op->flags & FORGIVING);
+    if (waiting) {
+        if (fails && !op->over && !op->loss_limit) op->loss_limit = loop_after(kLossWait, loss_limit_over, op);
+    } else if (op->over) {
         drop(op);
-    else
+    } else if (fails) {
+        end(op, PMIX_ERR_PROC_TERM_WO_SYNC);
+    } else {
+        op->partial = op->partial || gone;
         end(op, PMIX_SUCCESS);
+    }
 }
 
 static void expired(void* argument) {
@@ -408,8 +422,12 @@ void on_group(int from, uint64_t id, struct buffer* body) {
     wire_append(&op->blobs[from], blob.data, blob.size);
     if (known == PMIX_ERR_NOT_FOUND && (op->flags & FORGIVING))
         op->partial = true; /* a job that has ended meanwhile is a member that is missing */
-    else if (status == PMIX_SUCCESS)
+    else if (known != PMIX_SUCCESS && (status == PMIX_SUCCESS || status == PMIX_ERR_PROC_TERM_WO_SYNC))
         status = known;
+    if (status == PMIX_ERR_PROC_TERM_WO_SYNC) { /* this node's callers do not allow it: others may */
+        op->lost = true;
+        status = PMIX_SUCCESS;
+    }
     if (status != PMIX_SUCCESS) {
         end(op, status);
         return;
@@ -449,11 +467,9 @@ void groups_job_ended(const char* nspace) {
         size_t i = 0;
         while (i < op->nprocs && strncmp(op->procs[i].nspace, nspace, PMIX_MAX_NSLEN) != 0) i++;
         if (i == op->nprocs) continue;
-        /* Members of other jobs may still join it late. */
-        if (op->over || (op->flags & FORGIVING))
-            judge(op);
-        else
-            end(op, PMIX_ERR_PROC_TERM_WO_SYNC);
+        /* Members of other jobs may still join it. */
+        op->lost = true;
+        judge(op);
     }
 }
 

@@ -56,8 +56,7 @@ void Groups::bootstrap(Peer& peer, common::GroupRequest& request, Reply reply) {
     starters_by_group_.emplace(request.name, *member);
     const uint64_t id = starter.id = next_++;
     starter.share = std::move(share);
-    starter.assign = view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
-    starter.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    starter.directives = group_directives(infos);
     starter.reply = std::move(reply);
     if (timeout > 0) {
         starter.timer = Timer(scheduler_, int64_t{timeout} * 1000 + kHostAnswerMs,
@@ -85,6 +84,7 @@ InfoList Groups::bootstrap_infos(const Peer& peer, const InfoList& infos, const 
     GroupSection mine;
     mine.requester = caller;
     mine.order = common::ProcOrder({caller});
+    mine.directives = group_directives(infos);
     if (InfoList shared = group_shared_by(infos); !shared.empty()) mine.shared.push_back({caller, std::move(shared)});
     std::vector<uint8_t> blob;
     auto section = encode_group_section(mine);
@@ -138,8 +138,7 @@ void Groups::bootstrapped(const StarterKey& key, uint64_t id, HostAnswer& answer
         Starters taken;
         take_starter(starters_.find({member, name}), taken);
         Starter& starter = taken.begin()->second;
-        op.assign = op.assign || starter.assign;
-        op.notify = op.notify || starter.notify;
+        op.section.directives.merge(starter.directives);
         op.joined.push_back(member);
         named.push_back(std::move(proc));
         if (const auto peer = starter.reply.peer(); peer != nullptr && op.account == nullptr)
@@ -148,9 +147,11 @@ void Groups::bootstrapped(const StarterKey& key, uint64_t id, HostAnswer& answer
     }
     op.signature = Signature(named);
     op.by_nspace = by_nspace_.add(op.signature, op.id);
-    op.named_order = op.section.order = common::ProcOrder(members);  // places for their data
+    op.section.order = common::ProcOrder(members);  // places for their data
+    const bool exchanged = take_sections(op, answer.infos);
     take_endpoint_data(op, answer.infos);
-    form(op, answer.infos, false);
+    op.section.final_order = common::ProcOrder(members);
+    form(op, answer.infos, false, exchanged);
 }
 
 // Into another map. What is behind it.

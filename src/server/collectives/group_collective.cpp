@@ -92,7 +92,8 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (const pmix_info_t* given = view.find(PMIX_GROUP_FINAL_MEMBERSHIP_ORDER)) {
         ProcList procs;
         if (!common::read_proc_array(given->value, procs)) return reply.status(PMIX_ERR_BAD_PARAM);
-        if (!(Signature(expand(procs)) == Signature(expand(named)))) return reply.status(PMIX_ERR_BAD_PARAM);
+        procs = expand(procs);
+        if (!(Signature(procs) == Signature(expand(named)))) return reply.status(PMIX_ERR_BAD_PARAM);
         order = common::ProcOrder(procs);
     }
     const bool first = *meant == nullptr;
@@ -115,14 +116,11 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     mine.leads = leads && *op.leader == peer.id();
     mine.requester = peer.id();
     mine.order = std::move(named);
+    mine.final_order = std::move(order);
+    mine.directives = group_directives(infos);
     if (InfoList shared = group_shared_by(infos); !shared.empty())
         mine.shared.push_back({peer.id(), std::move(shared)});
     merge_group_section(op.section, std::move(mine));
-    if (!order.empty() && op.named_order.empty()) op.named_order = std::move(order);
-    op.assign = op.assign || view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
-    op.optional = op.optional || view.flag(PMIX_GROUP_OPTIONAL);
-    op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
-    op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
     // Once: a call that had no memory to join may come again.
     if (view.flag(PMIX_GROUP_NOTIFY_TERMINATION) &&
         std::find(op.deciders.begin(), op.deciders.end(), *member) == op.deciders.end())
@@ -151,22 +149,22 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (op.launched) return reply.status(PMIX_ERR_EXISTS);
     if (first) {
         op.group = group->number;
-        op.tolerant = group->notify;
+        op.section.directives.tolerant = group->notify;
         op.hosted = group->hosted;
     }
     InfoList infos = request.infos.take();
-    const InfoView view(infos);
-    op.tolerant = op.tolerant || view.flag(PMIX_GROUP_FT_COLLECTIVE);
-    // If the construct had this directive, the group is smaller already and the members have been notified.
-    op.notify = op.notify || view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    // If the construct had PMIX_GROUP_NOTIFY_TERMINATION, the group is smaller already and the members have been
+    // notified.
+    GroupDirectives directives = group_directives(infos);
+    directives.assign = directives.optional = false;
+    op.section.directives.merge(directives);
+    op.incomplete = op.incomplete || !whole;
     const pmix_status_t rc = admit(op, peer, infos, common::Function::PMIx_Group_destruct, reply);
     if (rc != PMIX_SUCCESS) {
         if (first) rounds_.erase(op.id);
         return reply.status(rc);
     }
-    if (whole || op.forgives()) return judge(op.id);
-    op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
-    start(op.id, op);
+    judge(op.id);
 }
 
 // If several callers give the same attribute, the host is given that of the first.
@@ -215,28 +213,34 @@ void Groups::judge(RoundId id) {
             missing = true;
             continue;
         }
-        const ProcId proc = registry_.proc_of(member);
+        ProcId proc = registry_.proc_of(member);
         if (contains(op->section.failed, proc)) continue;
-        if (!op->forgives()) {
-            op->local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
-            return start(id, *op);
-        }
-        failed(*op, proc);
+        op->section.untold.push_back(proc);
+        op->section.failed.push_back(std::move(proc));
     }
-    if (!missing && op->undecided.empty()) start(id, *op);
+    tell_failed(*op);
+    if (!missing && op->undecided.empty()) return start(id, *op);
+    const bool lost = op->incomplete || !op->section.failed.empty();
+    if (lost && !op->asked().forgive() && !op->loss_limit.is_set())
+        op->loss_limit = Timer(scheduler_, kLossWaitMs, [this, id] { give_up(id); });
 }
 
-// The operation goes on without it, unless a caller that is notified aborts it.
-void Groups::failed(Operation& op, const ProcId& proc) {
-    op.section.failed.push_back(proc);
-    if (op.optional || !(op.notify || (op.tolerant && op.call == GroupCall::construct))) return;
-    ProcList targets;
-    if (op.leader) {
-        targets.push_back(*op.leader);
-    } else {
-        targets = others(op, proc);
+void Groups::give_up(RoundId id) {
+    Operation* op = find(id);
+    if (op != nullptr && !op->launched && !op->asked().forgive()) start(id, *op);
+}
+
+// Where the callers allow failures, the operation goes on without these, unless a caller that is notified aborts it.
+// What no caller has allowed yet, the next one may.
+void Groups::tell_failed(Operation& op) {
+    const GroupDirectives& d = op.asked();
+    if (d.optional || !(d.notify || (d.tolerant && op.call == GroupCall::construct))) return;
+    while (!op.section.untold.empty()) {
+        const ProcId proc = op.section.untold.front();
+        const ProcList targets = op.leader ? ProcList{*op.leader} : others(op, proc);
+        ask(op, PMIX_GROUP_MEMBER_FAILED, proc, targets);
+        op.section.untold.erase(op.section.untold.begin());
     }
-    ask(op, PMIX_GROUP_MEMBER_FAILED, proc, targets);
 }
 
 void Groups::leader_gone(Operation& op) {
@@ -247,9 +251,9 @@ void Groups::leader_gone(Operation& op) {
     if (!op.launched) {
         op.leaderless = true;
         op.section.leads = false;
-        if (op.forgives() && !contains(op.section.failed, proc)) op.section.failed.push_back(proc);
+        if (op.asked().forgive() && !contains(op.section.failed, proc)) op.section.failed.push_back(proc);
     }
-    if (op.optional) return;
+    if (op.asked().optional) return;
     if (op.launched) return announce_failure(PMIX_GROUP_LEADER_FAILED, op.name, proc, others(op, proc));
     ask(op, PMIX_GROUP_LEADER_FAILED, proc, others(op, proc));
 }
@@ -352,7 +356,7 @@ void Groups::abort(Operation& op) {
 void Groups::expire(RoundId id) {
     Operation* op = find(id);
     if (op == nullptr) return;
-    if (op->optional && !op->launched) {
+    if (op->asked().optional && !op->launched) {
         for (MemberId member : expected(op->signature)) {
             const ProcId proc = registry_.proc_of(member);
             if (!op->has_joined(member) && !contains(op->section.failed, proc)) op->section.failed.push_back(proc);
@@ -360,7 +364,7 @@ void Groups::expire(RoundId id) {
         op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return start(id, *op);
     }
-    if (op->optional && op->ends_at_ms + kOptionalWaitMs > transport::monotonic_ms()) {
+    if (op->asked().optional && op->ends_at_ms + kOptionalWaitMs > transport::monotonic_ms()) {
         // The upcall was made in time; the host has its own time limit for optional members.
         op->timer = Timer(scheduler_, kOptionalWaitMs, [this, id] { expire(id); });
         return;
@@ -392,6 +396,11 @@ bool Groups::assigns_here(const Operation& op, Reach reach) noexcept {
 
 void Groups::launch(RoundId id, Round& round) {
     auto& op = static_cast<Operation&>(round);
+    // A caller on another node may allow it: see host_answered().
+    const bool incomplete = op.incomplete || !op.section.failed.empty();
+    if (op.local_status == PMIX_SUCCESS && op.asked().differ) op.local_status = PMIX_ERR_BAD_PARAM;
+    if (op.local_status == PMIX_SUCCESS && incomplete && !op.asked().forgive())
+        op.local_status = PMIX_ERR_PROC_TERM_WO_SYNC;
     Signature named = op.signature;
     for (const std::string& ended : op.ended) named.erase(ended);
     Reach reach = registry_.reach(named);
@@ -400,12 +409,12 @@ void Groups::launch(RoundId id, Round& round) {
     if (reach == Reach::unknown && (!host.has_group() || InfoView(op.infos).flag(PMIX_GROUP_LOCAL_ONLY)))
         reach = Reach::here;
     const bool constructs = op.call == GroupCall::construct;
-    const bool numbered = constructs && op.assign && !assigns_here(op, reach);
+    const bool numbered = constructs && op.asked().assign && !assigns_here(op, reach);
     if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
         if (op.local_status != PMIX_SUCCESS || !constructs) return finish(id, op.local_status);
         InfoList results;
-        if (op.assign) need(results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE));
-        return form(op, results, false);
+        if (op.asked().assign) need(results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE));
+        return form(op, results, false, true);
     }
     if (!host.has_group()) return finish(id, PMIX_ERR_NOT_SUPPORTED);
     if (constructs && op.local_status != PMIX_SUCCESS && host.cancels_groups()) {
@@ -431,16 +440,19 @@ InfoList Groups::for_host(Operation& op) {
         need(out.append(info));
     }
     const bool constructs = op.call == GroupCall::construct;
-    if (constructs) need(out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.assign));
-    if (op.optional) need(out.append_flag(PMIX_GROUP_OPTIONAL, true));
-    if (op.notify) need(out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true));
-    if (op.tolerant) need(out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true));
+    if (constructs) need(out.append_flag(PMIX_GROUP_ASSIGN_CONTEXT_ID, op.asked().assign));
+    if (op.asked().optional) need(out.append_flag(PMIX_GROUP_OPTIONAL, true));
+    if (op.asked().notify) need(out.append_flag(PMIX_GROUP_NOTIFY_TERMINATION, true));
+    if (op.asked().tolerant) need(out.append_flag(PMIX_GROUP_FT_COLLECTIVE, true));
     std::vector<uint8_t> blob;
-    if (constructs && op.local_status == PMIX_SUCCESS) {
+    const bool may_succeed = op.local_status == PMIX_SUCCESS || op.local_status == PMIX_ERR_PROC_TERM_WO_SYNC;
+    if (may_succeed) {
         auto section = encode_group_section(op.section);
         if (section.ok()) section = wrap_group(op.name, *section);
         if (section.ok()) blob = std::move(section).value();
         if (!section.ok()) op.local_status = section.status();
+    }
+    if (constructs && may_succeed) {
         for (auto& [nspace, ranks] : registry_.local_members(op.signature)) {
             if (nspace->data == nullptr) continue;
             append_owner(*nspace, blob);
@@ -451,7 +463,7 @@ InfoList Groups::for_host(Operation& op) {
             auto data = nspace->data->contribution(nspace->name, since);
             if (data.ok()) {
                 blob.insert(blob.end(), data->begin(), data->end());
-            } else if (op.local_status == PMIX_SUCCESS) {
+            } else {
                 op.local_status = data.status();
             }
         }

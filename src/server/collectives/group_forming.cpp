@@ -42,6 +42,12 @@ pmix_status_t append_array(InfoList& to, std::string_view key, const InfoList& i
     return to.append(key, &array, PMIX_DATA_ARRAY);
 }
 
+common::Bytes endpoint_data(const InfoList& infos) noexcept {
+    const pmix_info_t* info = infos.find(PMIX_GROUP_ENDPT_DATA);
+    if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return {};
+    return {reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size};
+}
+
 bool none_of_job(const ProcList& procs, std::string_view nspace) noexcept {
     return std::none_of(procs.begin(), procs.end(), [&](const ProcId& p) { return p.nspace == nspace; });
 }
@@ -52,10 +58,15 @@ void Groups::host_answered(RoundId id, HostAnswer& answer) {
     Operation* op = find(id);
     if (op == nullptr) return;  // it has ended before this answer
     const bool constructs = op->call == GroupCall::construct;
+    const bool exchanged = take_sections(*op, answer.infos);
+    const GroupDirectives& asked = op->asked();  // on all nodes
+    if (op->local_status == PMIX_ERR_PROC_TERM_WO_SYNC && asked.forgive()) op->local_status = PMIX_SUCCESS;
     // Of a construct: there is a group, and some are not in it.
-    const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && (constructs || op->forgives());
+    const bool partly = answer.status == PMIX_ERR_PARTIAL_SUCCESS && (constructs || asked.forgive());
     pmix_status_t status = common::succeeded(answer.status) || partly ? PMIX_SUCCESS : answer.status;
     if (status == PMIX_SUCCESS) status = op->local_status;
+    if (status == PMIX_SUCCESS && asked.differ) status = PMIX_ERR_BAD_PARAM;
+    if (status == PMIX_SUCCESS && !op->section.failed.empty() && !asked.forgive()) status = PMIX_ERR_PROC_TERM_WO_SYNC;
     if (status == PMIX_SUCCESS && !constructs && partly) {
         // The end of a member with its node is reported by no server.
         ProcList left;
@@ -65,21 +76,27 @@ void Groups::host_answered(RoundId id, HostAnswer& answer) {
     }
     if (status != PMIX_SUCCESS || !constructs) return finish(id, status);
     take_endpoint_data(*op, answer.infos);
-    form(*op, answer.infos, partly);
+    form(*op, answer.infos, partly, exchanged);
 }
 
-void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
-    const pmix_info_t* info = infos.find(PMIX_GROUP_ENDPT_DATA);
-    if (info == nullptr || info->value.type != PMIX_BYTE_OBJECT || info->value.data.bo.bytes == nullptr) return;
-    const common::Bytes all(reinterpret_cast<const uint8_t*>(info->value.data.bo.bytes), info->value.data.bo.size);
-    for (common::Bytes rest = all; !rest.empty();) {
+bool Groups::take_sections(Operation& op, const InfoList& infos) {
+    bool any = false;
+    for (common::Bytes rest = endpoint_data(infos); !rest.empty();) {
         auto section = read_section(rest);
         if (!section.ok()) break;
         rest = rest.subspan(section->size);
         if (!section->group || section->nspace != op.name) continue;
         auto decoded = decode_group_section(section->payload);
-        if (decoded.ok()) merge_group_section(op.section, std::move(decoded).value());
+        if (!decoded.ok()) continue;
+        any = true;
+        merge_group_section(op.section, std::move(decoded).value());
     }
+    return any;
+}
+
+void Groups::take_endpoint_data(const Operation& op, const InfoList& infos) {
+    const common::Bytes all = endpoint_data(infos);
+    if (all.empty()) return;
     // Members may be of jobs that are not registered here: their data is kept too.
     for (const std::string& nspace : op.section.order.nspaces()) registry_.obtain_remote(nspace);
     get_.ingest(all);
@@ -96,28 +113,31 @@ void Groups::take_endpoint_data(Operation& op, const InfoList& infos) {
 
 // Members whose end no server has reported, because their node had no other member: each node notifies its own members.
 void Groups::tell_of_missing(const Operation& op, const ProcList& asked, const ProcList& members) {
-    if (op.optional || !op.forgives()) return;
+    if (op.asked().optional || !op.asked().forgive()) return;
     ProcList targets = op.section.leads ? ProcList{op.section.requester} : members;
     targets = here(targets);
-    const Among present(members), told(op.section.failed);
+    const Among present(members), failed(op.section.failed), untold(op.section.untold);
     for (const ProcId& p : asked)
-        if (!present.has(p) && !told.has(p)) announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
+        if (!present.has(p) && (!failed.has(p) || untold.has(p)))
+            announce_failure(PMIX_GROUP_MEMBER_FAILED, op.name, p, targets);
 }
 
 // The group has formed: its members, their order, and the results.
-void Groups::form(Operation& op, const InfoList& from_host, bool partly) {
+void Groups::form(Operation& op, const InfoList& from_host, bool partly, bool exchanged) {
     const RoundId id = op.id;
     size_t number = 0;
     const bool numbered = from_host.find(PMIX_GROUP_CONTEXT_ID) != nullptr;
     if (numbered && InfoView(from_host).get(PMIX_GROUP_CONTEXT_ID, &number) != PMIX_SUCCESS)
         return finish(id, PMIX_ERR_BAD_PARAM);
-    if (op.assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // the host assigns no context ids
+    if (op.asked().assign && !numbered) return finish(id, PMIX_ERR_NOT_SUPPORTED);  // the host assigns no context ids
 
-    const common::ProcOrder& order = op.named_order.empty() ? op.section.order : op.named_order;
-    ProcList asked = expand(order);
     ProcList hosts;
     if (const pmix_info_t* said = from_host.find(PMIX_GROUP_MEMBERSHIP)) common::read_proc_array(said->value, hosts);
     hosts = expand(hosts);
+    const common::ProcOrder& order = op.section.final_order.empty() ? op.section.order : op.section.final_order;
+    ProcList asked = expand(order);
+    // The other nodes have only the host's order too.
+    if (!exchanged && !partly && !hosts.empty() && Signature(asked) == Signature(hosts)) asked = hosts;
     // A job of which nothing is left is missing as a whole.
     if (partly) {
         std::erase_if(asked, [](const ProcId& p) { return p.rank == PMIX_RANK_WILDCARD; });
@@ -150,7 +170,7 @@ void Groups::form(Operation& op, const InfoList& from_host, bool partly) {
     group.name = op.name;
     for (const ProcId& p : members) group.members.push_back({p, false});
     if (numbered) group.context_id = number;
-    group.notify = op.notify;
+    group.notify = op.asked().notify;
     group.hosted = op.hosted;
     group.here = here(members);
     if (!group.charge.set(op.account, group.memory())) return finish(id, PMIX_ERR_OUT_OF_RESOURCE);

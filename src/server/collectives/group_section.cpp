@@ -17,7 +17,15 @@ using common::ProcList;
 
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
+
+uint8_t to_bits(const GroupDirectives& d) noexcept {
+    return static_cast<uint8_t>(d.assign | d.optional << 1 | d.notify << 2 | d.tolerant << 3 | d.differ << 4);
+}
+
+GroupDirectives from_bits(uint8_t bits) noexcept {
+    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0};
+}
 
 void put(ByteWriter& w, const ProcId& proc) {
     w.string(proc.nspace);
@@ -50,9 +58,12 @@ common::Result<std::vector<uint8_t>> encode_group_section(const GroupSection& se
     ByteWriter w;
     w.u8(kVersion);
     w.u8(section.leads);
+    w.u8(to_bits(section.directives));
     put(w, section.requester);
     put(w, section.order.list());
+    put(w, section.final_order.list());
     put(w, section.failed);
+    put(w, section.untold);
     w.u32(static_cast<uint32_t>(section.shared.size()));
     for (const GroupSection::Shared& s : section.shared) {
         put(w, s.proc);
@@ -69,9 +80,13 @@ common::Result<GroupSection> decode_group_section(Bytes bytes) {
     GroupSection section;
     if (r.u8() != kVersion) return PMIX_ERR_UNPACK_FAILURE;
     section.leads = r.u8() != 0;
-    ProcList order;
-    if (!take(r, section.requester) || !take(r, order) || !take(r, section.failed)) return PMIX_ERR_UNPACK_FAILURE;
+    section.directives = from_bits(r.u8());
+    ProcList order, final_order;
+    if (!take(r, section.requester) || !take(r, order) || !take(r, final_order) || !take(r, section.failed) ||
+        !take(r, section.untold))
+        return PMIX_ERR_UNPACK_FAILURE;
     section.order = common::ProcOrder(order);
+    section.final_order = common::ProcOrder(final_order);
     for (uint32_t left = r.count(12); left > 0 && r.ok(); --left) {
         GroupSection::Shared s;
         if (!take(r, s.proc)) return PMIX_ERR_UNPACK_FAILURE;
@@ -86,6 +101,11 @@ common::Result<GroupSection> decode_group_section(Bytes bytes) {
 }
 
 namespace {
+
+void add_new(ProcList& to, ProcList&& procs) {
+    for (ProcId& p : procs)
+        if (std::find(to.begin(), to.end(), p) == to.end()) to.push_back(std::move(p));
+}
 
 // Another value would be left out without a word.
 bool is_array_of_infos(const pmix_value_t& value) noexcept {
@@ -114,16 +134,39 @@ common::InfoList group_shared_by(const common::InfoList& infos) {
     return out;
 }
 
+GroupDirectives group_directives(const common::InfoList& infos) noexcept {
+    const common::InfoView view(infos);
+    GroupDirectives out;
+    out.assign = view.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    out.optional = view.flag(PMIX_GROUP_OPTIONAL);
+    out.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+    out.tolerant = view.flag(PMIX_GROUP_FT_COLLECTIVE);
+    return out;
+}
+
+void GroupDirectives::merge(const GroupDirectives& other) noexcept {
+    assign = assign || other.assign;
+    optional = optional || other.optional;
+    notify = notify || other.notify;
+    tolerant = tolerant || other.tolerant;
+    differ = differ || other.differ;
+}
+
 void merge_group_section(GroupSection& into, GroupSection&& other) {
+    into.directives.merge(other.directives);
+    if (into.final_order.empty()) {
+        into.final_order = std::move(other.final_order);
+    } else if (!other.final_order.empty() && into.final_order.list() != other.final_order.list()) {
+        into.directives.differ = true;
+    }
     bool better = other.leads != into.leads ? other.leads : other.requester < into.requester;
     if (into.order.empty() || (better && !other.order.empty())) {
         into.order = std::move(other.order);
         into.requester = std::move(other.requester);
         into.leads = other.leads;
     }
-    for (ProcId& p : other.failed)
-        if (std::find(into.failed.begin(), into.failed.end(), p) == into.failed.end())
-            into.failed.push_back(std::move(p));
+    add_new(into.failed, std::move(other.failed));
+    add_new(into.untold, std::move(other.untold));
     for (GroupSection::Shared& s : other.shared) {
         if (into.sharers.insert(s.proc).second) into.shared.push_back(std::move(s));
     }

@@ -297,11 +297,10 @@ void Groups::namespace_gone(Nspace& ended) {
 
 // A collective that names a namespace which has ended. The host counts upcalls: one that fails is made all the same.
 void Groups::namespace_gone(Operation& op, std::string_view nspace) {
-    if (op.forgives()) {
+    if (op.asked().forgive()) {
         if (op.launched) return;                            // the host decides
         const ProcList members = expand(op.section.order);  // while it is known who they are
         op.section.order = common::ProcOrder(members);
-        op.named_order = common::ProcOrder(expand(op.named_order));
         for (const ProcId& p : members) {
             if (p.nspace != nspace ||
                 std::find(op.section.failed.begin(), op.section.failed.end(), p) != op.section.failed.end())

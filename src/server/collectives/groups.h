@@ -6,9 +6,11 @@
 // answered once: by the end of the operation, its timeout, an abort, the end of a namespace, or stop(). A group whose
 // members are all local never reaches the host, unless a context id is wanted.
 //
-// A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC), unless the callers allow that
-// (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or ask to be notified (_NOTIFY_TERMINATION); then the group forms without it
-// (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of the notified callers have decided. A process that joins an
+// A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC) when all others have called or
+// kLossWaitMs later, unless one of the callers, on any node, allows that (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or asks
+// to be notified
+// (_NOTIFY_TERMINATION); then the group forms without it (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of the notified
+// callers have decided. A process that joins an
 // operation which has ended without it gets that status. What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the
 // host's entry, PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
 #pragma once
@@ -38,6 +40,9 @@ class Get;
 
 // How long the host's own timeout is waited for. It has the same limits, and its answer is the same on all nodes.
 inline constexpr int64_t kHostAnswerMs = 300;
+// Once a member has ended that had not called, and no caller allows that, how long the others' calls are waited for:
+// one of them may allow it.
+inline constexpr int64_t kLossWaitMs = 2000;
 
 class Groups final : public CollectiveEngine {
   public:
@@ -99,25 +104,26 @@ class Groups final : public CollectiveEngine {
         std::vector<MemberId> joined;
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
-        common::ProcOrder named_order;           // PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
         std::optional<common::ProcId> leader;
         // The process that has invited the members, where it is none of them: it takes part to learn the outcome.
         std::optional<common::ProcId> inviter;
         bool leaderless = false;  // it had one, which has gone
-        bool assign = false, optional = false, notify = false, tolerant = false;
+        bool incomplete = false;  // members ended before it began
+        Timer loss_limit;
         bool hosted = false;
         bool late = false;    // past its limit, but the host may say how it ended
         bool formed = false;  // the group is there: the callers are given the results
         common::InfoList results;
         Signature members;
         bool has_joined(MemberId member) const noexcept;
-        bool forgives() const noexcept { return optional || notify || tolerant; }
+        // As far as this node's callers say, before the host's answer.
+        const GroupDirectives& asked() const noexcept { return section.directives; }
     };
     // A caller whose other members only the host knows: it has an upcall of its own (group_bootstrap.cpp).
     struct Starter {
         uint64_t id = 0;
         OpenShares::Share share;
-        bool assign = false, notify = false;
+        GroupDirectives directives;
         Reply reply;
         Timer timer;
         std::weak_ptr<const void> answer_due;
@@ -158,12 +164,15 @@ class Groups final : public CollectiveEngine {
     void judge(RoundId id);
     common::InfoList for_host(Operation& op);
     void host_answered(RoundId id, HostAnswer& answer);
-    void take_endpoint_data(Operation& op, const common::InfoList& infos);
-    // partly: the host has formed it without some of those that were named.
-    void form(Operation& op, const common::InfoList& from_host, bool partly);
+    // What the servers of all nodes have exchanged. False: the host has carried nothing.
+    bool take_sections(Operation& op, const common::InfoList& infos);
+    void take_endpoint_data(const Operation& op, const common::InfoList& infos);
+    // partly: the host has formed it without some of those that were named. exchanged: the nodes agree on an order.
+    void form(Operation& op, const common::InfoList& from_host, bool partly, bool exchanged);
     void tell_formed(Operation& op, const common::ProcList& members, bool whole, uint64_t number_of_group,
                      std::optional<size_t> number);
-    void failed(Operation& op, const common::ProcId& proc);
+    void tell_failed(Operation& op);
+    void give_up(RoundId id);
     void leader_gone(Operation& op);
     common::ProcList others(const Operation& op, const common::ProcId& proc) const;
     void tell_of_missing(const Operation& op, const common::ProcList& asked, const common::ProcList& members);
