@@ -2,7 +2,8 @@
 // Which handlers an event meets, and in which order. Pure: no thread, no socket, nothing is called.
 //
 // The order of a chain: the one "first" handler, handlers for a single code, for several codes, defaults, the one
-// "last" handler; within a category by registration, as PREPEND, FIRST_IN_CATEGORY and LAST_IN_CATEGORY bend it. BEFORE
+// "last" handler; within a category the newest first, because an application relies on being called before the MPI
+// library that registered in MPI_Init, unless APPEND, FIRST_IN_CATEGORY or LAST_IN_CATEGORY gives another place. BEFORE
 // and AFTER name another handler: they count only in chains in which that handler stands, also across categories, and
 // never push anything ahead of "first" or behind "last".
 //
@@ -34,7 +35,7 @@ struct HandlerSpec {
     std::string name;
     bool first = false;
     bool last = false;
-    Place place = Place::append;
+    Place place = Place::prepend;
     std::string before;  // names; empty: none
     std::string after;
 

@@ -55,19 +55,16 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
     rc = add_event_groups(infos, spec.codes, &spec.grouped);
     if (rc != PMIX_SUCCESS) return rc;
     a.success_ends = a.success_ends || spec.grouped;
-    bool lead = false, end = false, prepend = false, order_prepend = false, jobs = false, environment = false;
+    bool lead = false, end = false, prepend = false, append = false, order_prepend = true, jobs = false,
+         environment = false;
     const struct {
         const char* key;
         bool* out;
-    } flags[] = {{PMIX_EVENT_HDLR_FIRST, &spec.first},
-                 {PMIX_EVENT_HDLR_LAST, &spec.last},
-                 {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, &lead},
-                 {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, &end},
-                 {PMIX_EVENT_HDLR_PREPEND, &prepend},
-                 {PMIX_EVENT_ORDER_PREPEND, &order_prepend},
-                 {PMIX_EVENT_JOB_LEVEL, &jobs},
-                 {PMIX_EVENT_ENVIRO_LEVEL, &environment},
-                 {PMIX_EVENT_ONESHOT, &a.oneshot}};
+    } flags[] = {{PMIX_EVENT_HDLR_FIRST, &spec.first},       {PMIX_EVENT_HDLR_LAST, &spec.last},
+                 {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, &lead}, {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, &end},
+                 {PMIX_EVENT_HDLR_PREPEND, &prepend},        {PMIX_EVENT_HDLR_APPEND, &append},
+                 {PMIX_EVENT_ORDER_PREPEND, &order_prepend}, {PMIX_EVENT_JOB_LEVEL, &jobs},
+                 {PMIX_EVENT_ENVIRO_LEVEL, &environment},    {PMIX_EVENT_ONESHOT, &a.oneshot}};
     for (const auto& flag : flags) {
         rc = infos.get(flag.key, flag.out);
         if (rc != PMIX_SUCCESS) return rc;
@@ -77,8 +74,8 @@ common::Result<HandlerAttributes> read_handler_attributes(const pmix_status_t co
         spec.place = Place::lead;
     } else if (end) {
         spec.place = Place::end;
-    } else if (prepend || order_prepend) {
-        spec.place = Place::prepend;
+    } else if (!prepend && (append || !order_prepend)) {
+        spec.place = Place::append;
     }
     if (jobs != environment) {
         spec.job_level = jobs;

@@ -19,6 +19,7 @@ HandlerSpec spec(std::vector<pmix_status_t> codes, std::string name = {}) {
     HandlerSpec s;
     s.codes = std::move(codes);
     s.name = std::move(name);
+    s.place = Place::append;
     return s;
 }
 
