@@ -60,12 +60,6 @@ static struct set* sets;
 
 /* --- sets and rounds ---------------------------------------------------------------------------------------------- */
 
-static int compare_procs(const void* left, const void* right) {
-    const pmix_proc_t *a = left, *b = right;
-    int order = strncmp(a->nspace, b->nspace, PMIX_MAX_NSLEN);
-    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
-}
-
 static struct set* find_set(enum kind kind, const pmix_proc_t* sorted, size_t nprocs) {
     for (struct set* set = sets; set; set = set->next) {
         if (set->kind != kind || set->nprocs != nprocs) continue;

@@ -154,7 +154,7 @@ static void end(struct operation* op, pmix_status_t status) {
     }
     wire_free(&rest);
     wire_free(&blobs);
-    for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);  /* late nodes get a status only */
+    for (int i = 0; i < MAX_NODES; i++) wire_free(&op->blobs[i]);
     if (op->status == PMIX_SUCCESS) op->status = PMIX_ERR_TIMEOUT; /* for late nodes: it ended without them */
     op->awaits_late = late;
     late_operations += late;
@@ -225,38 +225,6 @@ static bool overlap(const struct operation* op, const pmix_proc_t* procs, size_t
         }
     }
     return false;
-}
-
-static int compare_procs(const void* a, const void* b) {
-    const pmix_proc_t *left = a, *right = b;
-    int order = strncmp(left->nspace, right->nspace, PMIX_MAX_NSLEN);
-    if (order != 0) return order;
-    return left->rank < right->rank ? -1 : left->rank > right->rank;
-}
-
-/* Each process once, for wildcards all of their job, in order. The caller frees it. */
-static pmix_proc_t* single_procs(const pmix_proc_t* procs, size_t nprocs, size_t* count) {
-    size_t n = 0;
-    for (size_t i = 0; i < nprocs; i++) {
-        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
-        n += job ? job->size : 1;
-    }
-    pmix_proc_t* all = xcalloc(n, sizeof *all);
-    n = 0;
-    for (size_t i = 0; i < nprocs; i++) {
-        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
-        for (uint32_t rank = 0; job && rank < job->size; rank++) {
-            PMIX_LOAD_PROCID(&all[n], job->nspace, rank);
-            n++;
-        }
-        if (!job) all[n++] = procs[i];
-    }
-    qsort(all, n, sizeof *all, compare_procs);
-    *count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (*count == 0 || compare_procs(&all[*count - 1], &all[i]) != 0) all[(*count)++] = all[i];
-    }
-    return all;
 }
 
 static bool same_set(const struct operation* op, const pmix_proc_t* procs, size_t nprocs) {
@@ -533,9 +501,16 @@ static void send_call(void* argument) {
     wire_free(&call->body);
 }
 
-static void put_procs_of(struct buffer* b, const pmix_value_t* value) {
-    bool list = value && value->type == PMIX_DATA_ARRAY && value->data.darray && value->data.darray->type == PMIX_PROC;
-    wire_put_procs(b, list ? value->data.darray->array : NULL, list ? value->data.darray->size : 0);
+static const pmix_data_array_t* list_in(const pmix_value_t* value) {
+    const pmix_data_array_t* array = value && value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+    return array && array->type == PMIX_PROC ? array : NULL;
+}
+
+/* An added process calls for itself: it is the only one that is named, and added. */
+static bool adds_itself(const pmix_value_t* added, const pmix_proc_t procs[], size_t nprocs) {
+    const pmix_data_array_t* list = list_in(added);
+    if (!list || list->size != 1 || nprocs != 1 || procs[0].rank == PMIX_RANK_WILDCARD) return false;
+    return proc_matches(list->array, procs[0].nspace, procs[0].rank);
 }
 
 /* One of several leaders, or a process that a leader adds: see bootstrap.c. */
@@ -546,7 +521,8 @@ static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* ca
     wire_put_proc(b, caller);
     wire_put_u32(b, (uint32_t)info_number(info, ninfo, PMIX_USERID, 0));
     wire_put_u64(b, leaders > 0 ? (uint64_t)leaders : 0);
-    put_procs_of(b, info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS));
+    const pmix_data_array_t* added = list_in(info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS));
+    wire_put_procs(b, added ? added->array : NULL, added ? added->size : 0);
     wire_put_u8(b, info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID));
     wire_put_u64(b, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
 }
@@ -574,10 +550,11 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
     bool optional = info_true(info, ninfo, PMIX_GROUP_OPTIONAL);
     bool forgiving = optional || info_true(info, ninfo, PMIX_GROUP_FT_COLLECTIVE) ||
                      info_true(info, ninfo, PMIX_GROUP_NOTIFY_TERMINATION);
-    bool bootstrap = info_find(info, ninfo, PMIX_GROUP_BOOTSTRAP) || info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS);
+    const pmix_value_t* added = info_find(info, ninfo, PMIX_GROUP_ADD_MEMBERS);
+    bool bootstrap = info_find(info, ninfo, PMIX_GROUP_BOOTSTRAP) || adds_itself(added, procs, nprocs);
     call->cbfunc = cbfunc;
     call->cbdata = cbdata;
-    call->frame = bootstrap && nprocs == 1 ? FRAME_BOOTSTRAP : FRAME_GROUP;
+    call->frame = bootstrap ? FRAME_BOOTSTRAP : FRAME_GROUP;
     bool has_data = data && data->type == PMIX_BYTE_OBJECT;
     if (call->frame == FRAME_BOOTSTRAP) {
         put_caller(&call->body, name, procs, info, ninfo);
@@ -590,7 +567,9 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
     wire_put_procs(&call->body, procs, nprocs);
     wire_put_u32(&call->body, (info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID) ? (uint32_t)ASSIGN : 0u) |
                                   (optional ? (uint32_t)OPTIONAL : 0u) | (forgiving ? (uint32_t)FORGIVING : 0u));
-    wire_put_u32(&call->body, (uint32_t)info_number(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_SUCCESS));
+    /* Members are added to a group by leaders only. */
+    const int64_t local = info_number(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_SUCCESS);
+    wire_put_u32(&call->body, added && local == PMIX_SUCCESS ? (uint32_t)PMIX_ERR_NOT_SUPPORTED : (uint32_t)local);
     wire_put_u64(&call->body, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
     wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
     loop_post(send_call, call);

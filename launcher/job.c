@@ -374,3 +374,34 @@ bool procs_match(const pmix_proc_t* patterns, size_t count, const char* nspace, 
     }
     return false;
 }
+
+int compare_procs(const void* a, const void* b) {
+    const pmix_proc_t *left = a, *right = b;
+    int order = strncmp(left->nspace, right->nspace, PMIX_MAX_NSLEN);
+    if (order != 0) return order;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+pmix_proc_t* single_procs(const pmix_proc_t* procs, size_t nprocs, size_t* count) {
+    size_t n = 0;
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
+        n += job ? job->size : 1;
+    }
+    pmix_proc_t* all = xcalloc(n, sizeof *all);
+    n = 0;
+    for (size_t i = 0; i < nprocs; i++) {
+        const struct job* job = procs[i].rank == PMIX_RANK_WILDCARD ? job_find(procs[i].nspace) : NULL;
+        for (uint32_t rank = 0; job && rank < job->size; rank++) {
+            PMIX_LOAD_PROCID(&all[n], job->nspace, rank);
+            n++;
+        }
+        if (!job) all[n++] = procs[i];
+    }
+    qsort(all, n, sizeof *all, compare_procs);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (*count == 0 || compare_procs(&all[*count - 1], &all[i]) != 0) all[(*count)++] = all[i];
+    }
+    return all;
+}

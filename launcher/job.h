@@ -151,6 +151,10 @@ char* job_ranks_on(const struct job* job, uint32_t node);
 
 /* Does `pattern` (a rank, or PMIX_RANK_WILDCARD) name this process? */
 bool proc_matches(const pmix_proc_t* pattern, const char* nspace, uint32_t rank);
+/* By namespace and rank, for qsort. */
+int compare_procs(const void* a, const void* b);
+/* Each process once, for wildcards all of their job, in order. The caller frees it. */
+pmix_proc_t* single_procs(const pmix_proc_t* procs, size_t nprocs, size_t* count);
 bool procs_match(const pmix_proc_t* patterns, size_t count, const char* nspace, uint32_t rank);
 
 #endif

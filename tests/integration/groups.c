@@ -6,6 +6,10 @@
  * (the last six with --continuous: the last rank dies) */
 #include "group_check.h"
 
+#ifndef PMIX_ERR_NOT_A_MEMBER /* headers before 7.0 */
+#define PMIX_ERR_NOT_A_MEMBER (-66)
+#endif
+
 /* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
 static void construct(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -248,11 +252,12 @@ static void disagree(int argc, char** argv) {
     finish();
 }
 
-/* Members that the callers do not name are added only by leaders that give their number. rows: R1 */
+/* Members that the callers do not name are added only by leaders that give their number: where one caller asks for it,
+ * all are refused. And the caller of a construct is one of its members. rows: R1 */
 static void adding(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
-    pmix_proc_t whole = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_proc_t whole = rank_of_job(PMIX_RANK_WILDCARD), first = rank_of_job(0);
     pmix_info_t *results = NULL, added;
     size_t nresults = 0;
     PMIX_INFO_CONSTRUCT(&added);
@@ -261,7 +266,11 @@ static void adding(int argc, char** argv) {
     CHECK_STATUS(PMIx_Group_construct("added", &whole, 1, &added, 1, &results, &nresults), PMIX_ERR_BAD_PARAM);
     pmix_data_array_t array = {.type = PMIX_PROC, .size = 1, .array = &whole};
     added.value.data.darray = &array;
-    CHECK_STATUS(PMIx_Group_construct("added", &whole, 1, &added, 1, &results, &nresults), PMIX_ERR_NOT_SUPPORTED);
+    for (uint32_t giver = 0; giver < job_size; giver += job_size - 1)
+        CHECK_STATUS(PMIx_Group_construct("added", &whole, 1, &added, me.rank == giver, &results, &nresults),
+                     PMIX_ERR_NOT_SUPPORTED);
+    if (me.rank != 0)
+        CHECK_STATUS(PMIx_Group_construct("others", &first, 1, NULL, 0, &results, &nresults), PMIX_ERR_NOT_A_MEMBER);
     fence(false);
     finish();
 }

@@ -73,17 +73,16 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     if (rc = check_group_infos(infos); rc != PMIX_SUCCESS) return reply.status(rc);
     InfoView view(infos);
-    // Only leaders that give their number add members here.
     if (const pmix_info_t* add = view.find(PMIX_GROUP_ADD_MEMBERS)) {
         ProcList added;
-        const bool well = common::read_proc_array(add->value, added);
-        return reply.status(well ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_BAD_PARAM);
+        if (!common::read_proc_array(add->value, added)) return reply.status(PMIX_ERR_BAD_PARAM);
     }
     Signature signature = named.set();
     const auto inviter = inviter_in(request.directives, signature);
     if (inviter) signature.add(*inviter);
     auto member = registry_.member(peer.id());
-    if (!member || !registry_.contains(signature, *member)) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (!member) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (!registry_.contains(signature, *member)) return reply.status(PMIX_ERR_NOT_A_MEMBER);
     if (answer_late(GroupCall::construct, request.name, &signature, *member, reply)) return;
     auto meant = construct_of(request.name, signature);
     if (!meant) return reply.status(meant.status());
@@ -410,7 +409,8 @@ void Groups::launch(RoundId id, Round& round) {
         reach = Reach::here;
     const bool constructs = op.call == GroupCall::construct;
     const bool numbered = constructs && op.asked().assign && !assigns_here(op, reach);
-    if (reach == Reach::here && !numbered && !op.hosted && op.required != Required::by_host) {
+    // Only the host can add those that are not named to the members.
+    if (reach == Reach::here && !numbered && !op.asked().adds && !op.hosted && op.required != Required::by_host) {
         if (op.local_status != PMIX_SUCCESS || !constructs) return finish(id, op.local_status);
         InfoList results;
         if (op.asked().assign) need(results.append_number<size_t>(PMIX_GROUP_CONTEXT_ID, next_context_++, PMIX_SIZE));

@@ -20,11 +20,12 @@ namespace {
 constexpr uint8_t kVersion = 2;
 
 uint8_t to_bits(const GroupDirectives& d) noexcept {
-    return static_cast<uint8_t>(d.assign | d.optional << 1 | d.notify << 2 | d.tolerant << 3 | d.differ << 4);
+    return static_cast<uint8_t>(d.assign | d.optional << 1 | d.notify << 2 | d.tolerant << 3 | d.adds << 4 |
+                                d.differ << 5);
 }
 
 GroupDirectives from_bits(uint8_t bits) noexcept {
-    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0};
+    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0, (bits & 32) != 0};
 }
 
 void put(ByteWriter& w, const ProcId& proc) {
@@ -141,6 +142,7 @@ GroupDirectives group_directives(const common::InfoList& infos) noexcept {
     out.optional = view.flag(PMIX_GROUP_OPTIONAL);
     out.notify = view.flag(PMIX_GROUP_NOTIFY_TERMINATION);
     out.tolerant = view.flag(PMIX_GROUP_FT_COLLECTIVE);
+    out.adds = view.find(PMIX_GROUP_ADD_MEMBERS) != nullptr;
     return out;
 }
 
@@ -149,6 +151,7 @@ void GroupDirectives::merge(const GroupDirectives& other) noexcept {
     optional = optional || other.optional;
     notify = notify || other.notify;
     tolerant = tolerant || other.tolerant;
+    adds = adds || other.adds;
     differ = differ || other.differ;
 }
 

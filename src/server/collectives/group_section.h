@@ -23,6 +23,7 @@ namespace pmix::server {
 // What callers ask for. What one of them asks for holds for all, wherever they are.
 struct GroupDirectives {
     bool assign = false, optional = false, notify = false, tolerant = false;
+    bool adds = false;    // members that are not named
     bool differ = false;  // two callers ask for different final orders: refused for all
 
     // The operation may end without some of those that were named.

@@ -177,7 +177,11 @@ void Groups::event_notified(pmix_status_t code, const ProcId& source, const Info
     const bool leaves = code == PMIX_GROUP_LEFT && !from_host && proc == source;
     if (nspace != nullptr && nspace->is_local(proc.rank) && !leaves) return;
     Group* group = registry_.groups().find(name, proc);
-    if (group != nullptr && group->remove(proc)) lost(*group, proc, false);
+    if (group == nullptr || !group->remove(proc)) return;
+    // The members here are notified of the change after this event.
+    scheduler_.post([this, number = group->number, proc] {
+        if (Group* without = registry_.groups().find(number)) lost(*without, proc, false);
+    });
 }
 
 // A group without a construct: with clients of OpenPMIx the inviter's announcement makes it, when all have accepted.

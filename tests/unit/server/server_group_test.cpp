@@ -48,16 +48,16 @@ TEST(ServerGroupTest, Construct_MembersAsRangesListAndWildcard_AreThoseOfTheFirs
     EXPECT_EQ(order, done.members);
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(order, done_of(s[i + 1], rest[i]).members);
     // What is no list of members.
-    const auto refused = [&](common::RangeList ranges, ProcList procs = {}) {
+    const auto status_of = [&](common::RangeList ranges, ProcList procs = {}) {
         request.name = "other";
         request.ranges = std::move(ranges);
         request.procs = std::move(procs);
-        return done_of(s[0], s[0].start<Command::group>(request)).status == PMIX_ERR_BAD_PARAM;
+        return done_of(s[0], s[0].start<Command::group>(request)).status;
     };
-    EXPECT_TRUE(refused({{"job", {0, 1}}}, {{"job", 0}}));
-    EXPECT_TRUE(refused({{"job", {1, 0}}}));
-    EXPECT_TRUE(refused({{"job", {0, 0}, 0, {3}}}));
-    EXPECT_TRUE(refused({{"job", {1, 3}}})) << "the caller is none of them";
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of({{"job", {0, 1}}}, {{"job", 0}}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of({{"job", {1, 0}}}));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of({{"job", {0, 0}, 0, {3}}}));
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of({{"job", {1, 3}}}));
     EXPECT_EQ(0u, s.server->parts().groups.open());
 }
 
@@ -317,7 +317,7 @@ TEST(ServerGroupTest, WhatCannotBeAGroup) {
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {kAll}, {}, "job")).status) << "a namespace's name";
     EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, done_of(s[0], construct(s[0], {})).status)
         << "a host that does not name the members";
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", 5}})).status) << "not the caller";
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, done_of(s[0], construct(s[0], {{"job", 5}})).status);
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, done_of(s[0], construct(s[0], {{"job", PMIX_RANK_UNDEF}})).status);
     InfoList required;
     bool yes = true;
@@ -467,7 +467,7 @@ TEST(ServerGroupTest, SeveralAtOnceAndAFenceBesides) {
 // rows: R17 R12
 TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     Setting s(2, 2);
-    listen(s[0], {PMIX_GROUP_LEFT});
+    listen(s[0], {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE});
     uint32_t a = construct(s[0]), b = construct(s[1]);
     ASSERT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
     ASSERT_STATUS(PMIX_SUCCESS, done_of(s[1], b).status);
@@ -478,10 +478,40 @@ TEST(ServerGroupTest, WhoLeavesIsAnnouncedAndNotWaitedFor) {
     EXPECT_STATUS(PMIX_GROUP_LEFT, event->status);
     EXPECT_TRUE(common::InfoView(event->infos.data(), event->infos.size()).flag(PMIX_EVENT_NON_DEFAULT));
     EXPECT_EQ(ProcId("job", 1), event->source);
+    event = s[0].take_event();
+    ASSERT_TRUE(event);
+    EXPECT_STATUS(PMIX_GROUP_MEMBERSHIP_UPDATE, event->status) << "of what is left, after its reason";
     ASSERT_EQ(1u, s.host.count("notify_event")) << "members of the other node";
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s[0].wait(s[0].start_fence({{kName, 1}}))->header.status);
     EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], destruct(s[0])).status);
     EXPECT_EQ((ProcList{{"job", 0}, {"job", 2}, {"job", 3}}), s.host.last("group")->procs);
+}
+
+// As a member of another node does it, by its host, and a client of OpenPMIx.
+TEST(ServerGroupTest, Leave_ByTheEventAlone_ChangeIsToldAfterIt) {
+    Setting s(1, 3);
+    listen(s[0], {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE});
+    uint32_t ids[3];
+    for (int i = 0; i < 3; ++i) ids[i] = construct(s[i]);
+    for (int i = 0; i < 3; ++i) ASSERT_STATUS(PMIX_SUCCESS, done_of(s[i], ids[i]).status);
+    common::NotifyEventRequest left;
+    left.status = PMIX_GROUP_LEFT;
+    left.source = {"job", 2};
+    left.range = PMIX_RANGE_CUSTOM;
+    InfoList infos;
+    infos.append_string(PMIX_GROUP_ID, kName);
+    common::append_proc_array(infos, PMIX_EVENT_CUSTOM_RANGE, {{"job", 0}});
+    left.infos = std::move(infos);
+    EXPECT_STATUS(PMIX_SUCCESS, s[2].ask<Command::notify_event>(left));
+    s.server->settle();
+    for (const pmix_status_t code : {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE}) {
+        auto event = s[0].take_event();
+        ASSERT_TRUE(event);
+        EXPECT_STATUS(code, event->status);
+    }
+    const uint32_t a = destruct(s[0]);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], destruct(s[1])).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], a).status);
 }
 
 // Names of jobs are the host's to choose: those who have called already do not wait for the others for ever.
