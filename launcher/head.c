@@ -5,6 +5,7 @@
  * signal is received. Each ends in head_end_everything(), or with --continuous has no further effect. */
 #include "head.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemons.h"
 #include "loop.h"
 #include "progress.h"
 #include "report.h"
@@ -22,6 +24,7 @@
 #include "sweep.h"
 
 static const double kUntilForced = 10; /* seconds that the nodes have to quit, beside what the user grants */
+static const double kUntilGivenUp = 5; /* and to end when they are killed */
 
 enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124 };
 
@@ -31,8 +34,8 @@ struct late_kill { /* SIGKILL for processes that have got SIGTERM */
 };
 
 static const struct options* options;
-static pid_t keeper_pid, daemons[MAX_NODES];
-static int daemons_alive;
+static pid_t keeper_pid;
+static int keeper_line;
 static int exit_status;
 static bool ending, quitting, stop, nodes_lost;
 static bool timed_out, output_given_up; /* --timeout limits the wait for the reader of our output too */
@@ -67,7 +70,7 @@ static const char* spell(const struct job* job, uint32_t rank) {
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void maybe_stop(void) {
-    if (quitting && daemons_alive == 0 && (headio_drained() || output_given_up)) stop = true;
+    if (quitting && daemons_all_over() && (headio_drained() || output_given_up)) stop = true;
 }
 
 static void send_kill(const pmix_proc_t* procs, size_t count, int signal_number, bool launch_failed) {
@@ -108,11 +111,15 @@ void head_expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user) {
     }
 }
 
+static void give_up(void* argument) {
+    (void)argument;
+    daemons_give_up();
+}
+
 static void force(void* argument) {
     (void)argument;
-    for (int i = 0; i < mesh_nodes(); i++) {
-        if (daemons[i] > 0) kill(daemons[i], SIGKILL);
-    }
+    daemons_kill();
+    loop_after(kUntilGivenUp, give_up, NULL);
     quitting = true;
     output_given_up = timed_out;
     maybe_stop();
@@ -323,43 +330,43 @@ static bool orphan_ended(pid_t pid, int wait_status) {
 }
 
 static void child_ended(pid_t pid, int wait_status) {
-    int number = 0;
-    while (number < mesh_nodes() && daemons[number] != pid) number++;
-    if (number == mesh_nodes()) {
+    const int number = daemons_number_of(pid);
+    if (number < 0) {
         orphan_ended(pid, wait_status);
         return;
     }
-    daemons[number] = 0;
-    daemons_alive--;
     if (wait_status != 0 && quitting) {
         head_say("the daemon of node%d ended badly: wait status %#x", number + 1, (unsigned)wait_status);
         if (exit_status == 0) exit_status = EXIT_DAEMON;
     }
-    maybe_stop();
+    daemons_reported(number);
 }
 
 /* The daemons are the keeper's children, so the keeper reports their end. */
 static void keeper_ready(int fd, short events, void* argument) {
     (void)events, (void)argument;
     struct child_end end;
-    ssize_t got = read(fd, &end, sizeof end);
-    if (got == (ssize_t)sizeof end) {
-        child_ended(end.pid, end.wait_status);
-    } else if (got == 0) {
-        loop_unwatch(fd); /* it is gone, and its children are ours now: see reap() */
-    }
+    ssize_t got;
+    while ((got = read(fd, &end, sizeof end)) == (ssize_t)sizeof end) child_ended(end.pid, end.wait_status);
+    if (got == 0) loop_unwatch(fd); /* it is gone, and its children are ours now: see reap() */
 }
 
 static void reap(void) {
     int wait_status;
+    bool keeper_gone = false;
     for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
         if (pid == keeper_pid) {
             /* The daemons end with it, by their own timers. */
             head_say("the keeper of the nodes was lost");
             head_end_everything(128 + SIGKILL);
+            keeper_gone = true;
         } else {
             child_ended(pid, wait_status);
         }
+    }
+    if (keeper_gone) {
+        keeper_ready(keeper_line, POLLIN, NULL);
+        daemons_no_more_reports();
     }
     maybe_stop();
 }
@@ -387,7 +394,7 @@ static void signal_ready(int fd, short events, void* argument) {
             pass_on((int)info.ssi_signo);
             continue;
         }
-        if (quitting && daemons_alive == 0) stop = true; /* only the output is still waiting */
+        if (quitting && daemons_all_over()) stop = true; /* only the output is still waiting */
         if (ending)
             signal_all_jobs(kill_now);
         else
@@ -429,9 +436,9 @@ int head_main(const struct options* given, const char* server_nspace, const stru
         [FRAME_OUTPUT_LOST] = on_output_lost,
     };
     options = given;
-    daemons_alive = options->nodes;
     keeper_pid = keeper->pid;
-    memcpy(daemons, node_daemons, (size_t)options->nodes * sizeof *daemons);
+    keeper_line = keeper->line;
+    fcntl(keeper_line, F_SETFL, O_NONBLOCK);
     sigset_t set;
     head_block_signals(&set);
     signal(SIGPIPE, SIG_IGN);
@@ -444,7 +451,8 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     mesh_start(&setup);
     headio_start(maybe_stop);
     loop_watch(signals, POLLIN, signal_ready, NULL);
-    loop_watch(keeper->line, POLLIN, keeper_ready, NULL);
+    loop_watch(keeper_line, POLLIN, keeper_ready, NULL);
+    daemons_watch(node_daemons, options->nodes, kUntilForced, maybe_stop);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
     starts_begin(options, server_nspace);
     loop_run(&stop);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@ struct running { /* a process of ours: which one a pid is */
 };
 
 static struct running* all_running;
+
+static const double kMostUntilExec = 60; /* seconds */
 
 /* --- the environment ---------------------------------------------------------------------------------------------- */
 
@@ -77,7 +80,7 @@ static char** make_env(const struct app* app) {
 
 struct failure { /* what the child reports when it could not become the program */
     int error;
-    char what; /* 'd': its directory, 'b': its CPUs, 'x': the program */
+    char what; /* 'd': its directory, 'b': its CPUs, 'x': the program; 't': it took too long */
 };
 
 static _Noreturn void child_fails(int report, char what) {
@@ -119,6 +122,7 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
 static pmix_status_t failure_status(const struct failure* failure) {
     if (failure->what == 'd') return PMIX_ERR_JOB_WDIR_NOT_FOUND;
     if (failure->what == 'b') return PMIX_ERR_JOB_ALLOC_FAILED;
+    if (failure->what == 't') return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     return failure->error == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
 }
 
@@ -151,6 +155,25 @@ static char** make_argv(const struct app* app, uint32_t rank) {
     free(argv[0]);
     argv[0] = named;
     return argv;
+}
+
+/* Until the child is the program, or reports why it is not. One that has been stopped in between would stop this node
+ * with it. */
+static bool has_failed(pid_t pid, int report, struct failure* failure) {
+    const double until = loop_now() + kMostUntilExec;
+    for (;;) {
+        struct pollfd ready = {report, POLLIN, 0};
+        const double left = until - loop_now();
+        const int count = left > 0 ? poll(&ready, 1, (int)(left * 1000) + 1) : 0;
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        const ssize_t got = read(report, failure, sizeof *failure);
+        if (got < 0 && errno == EINTR) continue;
+        return got == (ssize_t)sizeof *failure;
+    }
+    kill(pid, SIGKILL);
+    *failure = (struct failure){ETIMEDOUT, 't'};
+    return true;
 }
 
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
@@ -190,13 +213,11 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     if (pid > 0) setpgid(pid, pid); /* the child does it too: one of the two is first */
     close(report[1]);
     iof_close_child_ends(fds);
-    ssize_t got;
-    do got = pid > 0 ? read(report[0], &failure, sizeof failure) : (ssize_t)sizeof failure;
-    while (got < 0 && errno == EINTR);
+    const bool failed = pid < 0 || has_failed(pid, report[0], &failure);
     close(report[0]);
     strings_free(argv);
     strings_free(env);
-    if (got == (ssize_t)sizeof failure) {
+    if (failed) {
         if (pid > 0) waitpid(pid, NULL, 0);
         iof_finish(streams);
         explain(why, app, &failure);

@@ -8,7 +8,7 @@
  *     main.c       this file: the sockets, the processes, the sweep at the end
  *     options.c    the command line
  *     head.c       the process the user started: supervises jobs and nodes; headio.c: its standard streams
- *     report.c     the head's events about jobs
+ *     daemons.c    which daemons still run           report.c     the head's events about jobs
  *     daemon.c     a node: the PMIx server and the table of its upcalls
  *     job.c        what a job is, and where its processes run; jobinfo.c: its description for the server
  *     launch.c     fork, exec, kill, reap; iof.c: the processes' output; input.c: their stdin
