@@ -280,6 +280,16 @@ static bool has_part(const struct start* start, const struct caller* leader, con
     return false;
 }
 
+static struct start* new_start(const struct caller* leader) {
+    struct start* start = xcalloc(1, sizeof *start);
+    start->name = xstrdup(leader->name);
+    start->uid = leader->uid;
+    start->leaders = leader->leaders;
+    start->next = starts;
+    starts = start;
+    return start;
+}
+
 static void take_leader(struct caller* caller, const pmix_proc_t* added, size_t nadded) {
     bool refused = false;
     for (struct start *start = starts, *next; start; start = next) {
@@ -304,14 +314,7 @@ static void take_leader(struct caller* caller, const pmix_proc_t* added, size_t 
     while (start && (start->over || start->leaders != caller->leaders || start->leaders_here == start->leaders ||
                      !is_of(start->name, start->uid, caller->name, caller->uid)))
         start = start->next;
-    if (!start) {
-        start = xcalloc(1, sizeof *start);
-        start->name = xstrdup(caller->name);
-        start->uid = caller->uid;
-        start->leaders = caller->leaders;
-        start->next = starts;
-        starts = start;
-    }
+    if (!start) start = new_start(caller);
     enter(start, caller);
     add_all(start, added, nadded);
     judge(start);
@@ -342,6 +345,32 @@ static void take_member(struct caller* caller) {
     }
 }
 
+/* Another first node has failed it, and was lost: those that call late get the same status from this one. Of a process
+ * that was added its leader brings the failure. */
+static void take_failure(struct caller* caller, const pmix_proc_t* added, size_t nadded, pmix_status_t status) {
+    if (caller->leaders == 0) {
+        tell(caller, status, NULL);
+        for (struct start* start = starts; start; start = start->next) {
+            struct member* member = added_of(start, &caller->proc);
+            if (!start->over || !member || !is_of(start->name, start->uid, caller->name, caller->uid)) continue;
+            member->joined = true;
+            drop_if_settled(start);
+            break;
+        }
+        drop_caller(caller);
+        return;
+    }
+    struct start* start = starts;
+    while (start &&
+           (start->leaders_here == start->leaders || start->leaders != caller->leaders ||
+            caller_of(start->callers, &caller->proc) || !is_of(start->name, start->uid, caller->name, caller->uid)))
+        start = start->next;
+    if (!start) start = new_start(caller);
+    enter(start, caller);
+    add_all(start, added, nadded);
+    fail(start, status);
+}
+
 void on_bootstrap(int from, uint64_t id, struct buffer* body) {
     struct caller* caller = xcalloc(1, sizeof *caller);
     size_t nadded;
@@ -352,6 +381,7 @@ void on_bootstrap(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t* added = wire_get_procs(body, &nadded);
     caller->numbered = wire_get_u8(body);
     uint64_t seconds = wire_get_u64(body);
+    pmix_status_t failed = (pmix_status_t)wire_get_u32(body);
     struct buffer blob = wire_get_view(body);
     caller->from = from;
     caller->id = id;
@@ -363,7 +393,9 @@ void on_bootstrap(int from, uint64_t id, struct buffer* body) {
     }
     wire_append(&caller->blob, blob.data, blob.size);
     if (seconds > 0) caller->timer = loop_after((double)seconds, expired, caller);
-    if (caller->leaders > 0)
+    if (failed != PMIX_SUCCESS)
+        take_failure(caller, added, nadded, failed);
+    else if (caller->leaders > 0)
         take_leader(caller, added, nadded);
     else
         take_member(caller);

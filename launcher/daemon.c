@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "facts.h"
+#include "first.h"
 #include "loop.h"
 #include "node.h"
 #include "spawn_directives.h"
@@ -102,6 +103,7 @@ static void peer_lost(int peer) {
         stop = true;
     } else {
         daemon_say("lost node%d", peer + 1);
+        first_check();
         collective_proc_ended();
         groups_proc_ended();
         clients_node_lost((uint32_t)peer);

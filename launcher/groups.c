@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "first.h"
 #include "loop.h"
 #include "node.h"
 
 enum { ASSIGN = 1, OPTIONAL = 2, FORGIVING = 4 }; /* flags of a request */
-enum { NUMBERED = 1, PARTIAL = 2, NAMED = 4 };    /* flags of the answer; the last two: with the members */
 
 /* Servers whose own members are late report that at the timeout: they get this much longer. */
 static const double kOptionalExtra = 1.0;
@@ -65,13 +65,6 @@ struct departure {
 };
 
 static struct departure* departures;
-
-/* When it is lost, what it had is lost, and the next node goes on. */
-static int first_node(void) {
-    int first = 0;
-    while (first < mesh_nodes() - 1 && !mesh_alive(first)) first++;
-    return first;
-}
 
 /* Each node has numbers of its own. */
 static uint64_t next_context(void) {
@@ -427,6 +420,7 @@ void groups_proc_ended(void) {
 
 void groups_job_ended(const char* nspace) {
     bootstrap_job_ended(nspace);
+    first_job_ended(nspace);
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
     groups_forget_departures(NULL, &all, 1);
@@ -444,8 +438,11 @@ void groups_job_ended(const char* nspace) {
 /* --- on each node ------------------------------------------------------------------------------------------------- */
 
 struct call { /* an upcall until its answer */
-    enum frame frame;
-    struct buffer body;
+    struct errand errand;
+    pmix_proc_t about; /* one of the processes */
+    char* constructs;  /* the name, of a construct, and its members */
+    pmix_proc_t* procs;
+    size_t nprocs;
     pmix_info_cbfunc_t cbfunc;
     void* cbdata;
 };
@@ -497,8 +494,10 @@ static void answered(pmix_status_t status, struct buffer* body, void* argument) 
 
 static void send_call(void* argument) {
     struct call* call = argument;
-    mesh_request(first_node(), call->frame, &call->body, 0, answered, call);
-    wire_free(&call->body);
+    if (call->constructs) first_is_member(call->constructs, call->procs, call->nprocs);
+    free(call->constructs);
+    free(call->procs);
+    first_request(&call->errand, &call->about, answered, call);
 }
 
 static const pmix_data_array_t* list_in(const pmix_value_t* value) {
@@ -527,19 +526,24 @@ static void put_caller(struct buffer* b, const char* name, const pmix_proc_t* ca
     wire_put_u64(b, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
 }
 
+struct leaver {
+    char* name;
+    pmix_proc_t proc;
+};
+
 static void send_departure(void* argument) {
-    struct buffer* body = argument;
-    mesh_send(first_node(), FRAME_GROUP_LEFT, body);
-    wire_free(body);
-    free(body);
+    struct leaver* leaver = argument;
+    first_departed(leaver->name, &leaver->proc);
+    free(leaver->name);
+    free(leaver);
 }
 
 void group_left(const char* name, const pmix_proc_t* proc) {
     if (!name) return;
-    struct buffer* body = xcalloc(1, sizeof *body);
-    wire_put_string(body, name);
-    wire_put_proc(body, proc);
-    loop_post(send_departure, body);
+    struct leaver* leaver = xcalloc(1, sizeof *leaver);
+    leaver->name = xstrdup(name);
+    leaver->proc = *proc;
+    loop_post(send_departure, leaver);
 }
 
 pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc_t procs[], size_t nprocs,
@@ -554,24 +558,36 @@ pmix_status_t up_group(pmix_group_operation_t what, char name[], const pmix_proc
     bool bootstrap = info_find(info, ninfo, PMIX_GROUP_BOOTSTRAP) || adds_itself(added, procs, nprocs);
     call->cbfunc = cbfunc;
     call->cbdata = cbdata;
-    call->frame = bootstrap ? FRAME_BOOTSTRAP : FRAME_GROUP;
+    struct errand* errand = &call->errand;
+    errand->frame = bootstrap ? FRAME_BOOTSTRAP : FRAME_GROUP;
     bool has_data = data && data->type == PMIX_BYTE_OBJECT;
-    if (call->frame == FRAME_BOOTSTRAP) {
-        put_caller(&call->body, name, procs, info, ninfo);
-        wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
+    if (nprocs > 0) call->about = procs[0];
+    if (what == PMIX_GROUP_CONSTRUCT) {
+        call->constructs = xstrdup(name);
+        call->nprocs = nprocs;
+        call->procs = memcpy(xcalloc(nprocs, sizeof *procs), procs, nprocs * sizeof *procs);
+    }
+    if (errand->frame == FRAME_BOOTSTRAP) {
+        put_caller(&errand->body, name, procs, info, ninfo);
+        errand->status_at = errand->body.size;
+        wire_put_u32(&errand->body, (uint32_t)PMIX_SUCCESS);
+        errand->blob_at = errand->body.size;
+        wire_put_bytes(&errand->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
         loop_post(send_call, call);
         return PMIX_SUCCESS;
     }
-    wire_put_u32(&call->body, what);
-    wire_put_string(&call->body, name);
-    wire_put_procs(&call->body, procs, nprocs);
-    wire_put_u32(&call->body, (info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID) ? (uint32_t)ASSIGN : 0u) |
-                                  (optional ? (uint32_t)OPTIONAL : 0u) | (forgiving ? (uint32_t)FORGIVING : 0u));
+    wire_put_u32(&errand->body, what);
+    wire_put_string(&errand->body, name);
+    wire_put_procs(&errand->body, procs, nprocs);
+    wire_put_u32(&errand->body, (info_true(info, ninfo, PMIX_GROUP_ASSIGN_CONTEXT_ID) ? (uint32_t)ASSIGN : 0u) |
+                                    (optional ? (uint32_t)OPTIONAL : 0u) | (forgiving ? (uint32_t)FORGIVING : 0u));
+    errand->status_at = errand->body.size;
     /* Members are added to a group by leaders only. */
     const int64_t local = info_number(info, ninfo, PMIX_LOCAL_COLLECTIVE_STATUS, PMIX_SUCCESS);
-    wire_put_u32(&call->body, added && local == PMIX_SUCCESS ? (uint32_t)PMIX_ERR_NOT_SUPPORTED : (uint32_t)local);
-    wire_put_u64(&call->body, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
-    wire_put_bytes(&call->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
+    wire_put_u32(&errand->body, added && local == PMIX_SUCCESS ? (uint32_t)PMIX_ERR_NOT_SUPPORTED : (uint32_t)local);
+    wire_put_u64(&errand->body, (uint64_t)info_number(info, ninfo, PMIX_TIMEOUT, 0));
+    errand->blob_at = errand->body.size;
+    wire_put_bytes(&errand->body, has_data ? data->data.bo.bytes : NULL, has_data ? data->data.bo.size : 0);
     loop_post(send_call, call);
     return PMIX_SUCCESS;
 }

@@ -16,7 +16,7 @@
  *     collective.c fence, connect, disconnect        modex.c     direct modex
  *     publish.c    publish, lookup, unpublish; datastore.c: their rules
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
- *     groups.c     groups; bootstrap.c: of leaders that do not know each other
+ *     groups.c     groups; bootstrap.c: of leaders that do not know each other; first.c: when their node is lost
  *     spawn.c      PMIx_Spawn; hosts.c: its nodes    query.c     PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     memory.c     what jobs held goes back to the system

@@ -68,7 +68,7 @@ class PmixrunBootstrap : public ::testing::Test {
     }
     // One process calls: a leader (leaders > 0) with those that it adds, or a process that names nobody.
     uint64_t calls(const Proc& proc, uint64_t leaders = 0, const std::vector<Proc>& added = {}, uint64_t seconds = 0,
-                   uint32_t uid = 1000) {
+                   uint32_t uid = 1000, pmix_status_t failed = PMIX_SUCCESS) {
         std::vector<pmix_proc_t> procs(added.size());
         for (size_t i = 0; i < added.size(); ++i) PMIX_LOAD_PROCID(&procs[i], added[i].job, added[i].rank);
         pmix_proc_t self;
@@ -81,6 +81,7 @@ class PmixrunBootstrap : public ::testing::Test {
         wire_put_procs(&body, procs.data(), procs.size());
         wire_put_u8(&body, 0);
         wire_put_u64(&body, seconds);
+        wire_put_u32(&body, static_cast<uint32_t>(failed));
         wire_put_bytes(&body, nullptr, 0);
         on_bootstrap(0, ++request_, &body);
         wire_free(&body);
@@ -258,4 +259,23 @@ TEST_F(PmixrunBootstrap, Limit_OfAnyCaller_EndsItForAll) {
     const uint64_t c = calls({"one", 0}, 2), d = calls({"two", 0}, 2);
     EXPECT_EQ((Members{{"one", 0}, {"two", 0}}), members(c));
     EXPECT_STATUS(PMIX_SUCCESS, status(d));
+}
+
+// A first node has failed it and was lost: its callers bring that here, where the others call. rows: R1
+TEST_F(PmixrunBootstrap, Failure_OfAnEarlierFirstNode_EndsTheLateCallers) {
+    const pmix_status_t lost = PMIX_ERR_PROC_TERM_WO_SYNC;
+    const auto brings = [&](const Proc& proc, uint64_t leaders, const std::vector<Proc>& added) {
+        return calls(proc, leaders, added, 0, 1000, lost);
+    };
+    const uint64_t early = calls({"one", 1});
+    brings({"one", 2}, 0, {});
+    EXPECT_TRUE(open(early));
+    brings({"one", 0}, 2, {{"one", 1}, {"one", 3}});
+    EXPECT_STATUS(lost, status(early));
+    EXPECT_STATUS(lost, status(calls({"two", 0}, 2))) << "the other leader is late";
+    EXPECT_STATUS(lost, status(calls({"one", 3}))) << "so is a process that was added";
+    // All have their answer: the name is free for the next group.
+    const uint64_t a = calls({"one", 0}, 2), b = calls({"two", 0}, 2);
+    EXPECT_STATUS(PMIX_SUCCESS, status(a));
+    EXPECT_STATUS(PMIX_SUCCESS, status(b));
 }
