@@ -124,6 +124,11 @@ class FakeHost {
         waiting_.erase(waiting_.begin());
         first();
     }
+    void answer_last() {
+        auto last = std::move(waiting_.back());
+        waiting_.pop_back();
+        last();
+    }
     void join() {
         for (auto& t : threads_) t.join();
         threads_.clear();

@@ -279,6 +279,48 @@ TEST(ServerFenceTest, NothingNewIsNotSentAgain) {
     EXPECT_TRUE(sent_nothing(host));
 }
 
+// The other nodes have nothing of an exchange that has failed. rows: F2 F5
+TEST(ServerFenceTest, ExchangeThatFails_ItsDataIsSentWithTheNext) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    a.put("k", "first");
+    host.statuses["fence"] = PMIX_ERR_UNREACH;
+    EXPECT_STATUS(PMIX_ERR_UNREACH, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_FALSE(sent_nothing(host));
+    host.statuses.clear();
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    const std::string sent(host.last("fence")->blob.begin(), host.last("fence")->blob.end());
+    EXPECT_NE(std::string::npos, sent.find("first"));
+}
+
+// Fences of one set overlap, and their exchanges may end in any order. rows: F2 F5
+TEST(ServerFenceTest, ExchangesThatEndInReverse_NothingIsSentAgain) {
+    FakeHost host;
+    auto module = host.module();
+    TestServer server(&module);
+    server.job("job", 2, 1);
+    FakeClient a(server, {"job", 0});
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    host.styles["fence"] = Style::later;
+    a.put("k", "first");
+    const uint32_t first = a.start_fence({kJob}, true);
+    ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 1; }));
+    a.put("k2", "second");
+    const uint32_t second = a.start_fence({kJob}, true);
+    ASSERT_TRUE(server.turn_until([&] { return host.waiting() == 2; }));
+    host.answer_last();
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, second));
+    host.answer_last();
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, first));
+    host.styles.clear();
+    EXPECT_STATUS(PMIX_SUCCESS, status_of(a, a.start_fence({kJob}, true)));
+    EXPECT_TRUE(sent_nothing(host)) << "both have been sent";
+}
+
 // A namespace that this server has not been told of runs elsewhere. rows: F1
 TEST(ServerFenceTest, Fence_WithANamespaceNotKnownHere_GoesToTheHost) {
     for (const bool with_host : {true, false}) {
