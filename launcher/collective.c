@@ -7,8 +7,9 @@
  * The library makes the upcall when all processes of this node have joined: a node contributes once, with one blob.
  * Which thread calls it: up_* a thread of the library; all else the loop.
  * What can go wrong (every participant gets that status): a local failure (PMIX_LOCAL_COLLECTIVE_STATUS), the caller's
- * PMIX_TIMEOUT, a participating node that was lost or has no participant left alive. A node that joins a round that has
- * failed gets its status at once. As in any all-gather, one node may succeed a moment before another fails. */
+ * PMIX_TIMEOUT, a participating node that was lost or has no participant left alive (PMIX_ERR_PARTIAL_SUCCESS, as the
+ * library answers for a lost member on its own node). A node that joins a round that has failed gets its status at
+ * once. As in any all-gather, one node may succeed a moment before another fails. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,12 +193,8 @@ static void judge(struct round* round) {
     for (int i = 0; i < mesh_nodes(); i++) {
         if (!round->wanted[i] || round->joined[i]) continue;
         complete = false;
-        if (!mesh_alive(i)) {
-            fail(round, PMIX_ERR_LOST_CONNECTION, true);
-            return;
-        }
-        if (!collective_anybody_left(round->set->procs, round->set->nprocs, (uint32_t)i)) {
-            fail(round, PMIX_ERR_PROC_TERM_WO_SYNC, true);
+        if (!mesh_alive(i) || !collective_anybody_left(round->set->procs, round->set->nprocs, (uint32_t)i)) {
+            fail(round, PMIX_ERR_PARTIAL_SUCCESS, true);
             return;
         }
     }

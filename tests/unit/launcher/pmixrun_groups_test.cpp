@@ -91,6 +91,7 @@ class PmixrunGroups : public ::testing::Test {
 
   public:
     static inline std::vector<std::unique_ptr<Limit>> timers;
+    static inline int lost_node = -1;
 
   protected:
     Mesh mesh_;
@@ -123,8 +124,8 @@ int mesh_self(void) {
 int mesh_nodes(void) {
     return 2;
 }
-bool mesh_alive(int) {
-    return true;
+bool mesh_alive(int number) {
+    return number != PmixrunGroups::lost_node;
 }
 void mesh_request(int, enum frame, const struct buffer*, double, reply_handler, void*) {}
 void mesh_reply(int, uint64_t id, pmix_status_t status, const struct buffer* body) {
@@ -330,6 +331,32 @@ TEST_F(PmixrunGroups, LateCaller_OfARound_IsAnsweredToo) {
             begin(both_jobs(), &gone);
             EXPECT_EQ(1, gone.count);
             EXPECT_NE(PMIX_SUCCESS, gone.status);
+        }
+    }
+}
+
+// A lost member has one status, wherever it was and however it is lost: that of a collective on one node. rows: F7
+TEST_F(PmixrunGroups, MemberOfAnotherNode_IsLost_RoundIsPartialSuccess) {
+    enum { CONNECT = 1 };
+    Answers connected;
+    begins[CONNECT](both_jobs(), &connected);
+    hear(on_collective, CONNECT, 0, PMIX_SUCCESS);
+    for (const bool with_its_node : {true, false}) {
+        for (Begin begin : begins) {
+            Answers waits;
+            begin(both_jobs(), &waits);
+            EXPECT_EQ(0, waits.count);
+            lost_node = with_its_node ? 1 : -1;
+            for (job* one : {parent_, child_})
+                for (uint32_t i = 0; !with_its_node && i < job_size_on(one, 1); ++i)
+                    one->procs[job_rank_at(one, 1, i)].phase = PROC_ENDED;
+            collective_proc_ended();
+            lost_node = -1;
+            EXPECT_EQ(1, waits.count);
+            EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, waits.status);
+            for (job* one : {parent_, child_})
+                for (uint32_t i = 0; i < job_size_on(one, 1); ++i)
+                    one->procs[job_rank_at(one, 1, i)].phase = PROC_RUNNING;
         }
     }
 }
