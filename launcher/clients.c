@@ -275,6 +275,7 @@ static void tell_failure(const struct job* job, const pmix_proc_t* name, pmix_st
 
 /* Its processes may still run, but no process can be connected with them. */
 void clients_node_lost(uint32_t number) {
+    events_node_lost(number);
     for (const struct job* job = jobs_first(); job; job = job->next) {
         for (uint32_t i = 0; i < job_size_on(job, number); i++) {
             pmix_proc_t name;

@@ -7,6 +7,7 @@
  * Which thread calls it: up_* a thread of the library; all else the loop.
  * What can go wrong: an info of a type without an encoding (PMIX_ERR_NOT_SUPPORTED). Delivery itself is not confirmed.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,25 @@ void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buff
         }
         on_event(mesh_self(), 0, &body);
     }
+    wire_free(&body);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
+}
+
+void events_node_lost(uint32_t number) {
+    char hostname[sizeof node.hostname];
+    pmix_proc_t self;
+    pmix_info_t info[2];
+    bool yes = true;
+    struct buffer body = {0};
+    snprintf(hostname, sizeof hostname, "node%u", number + 1);
+    PMIX_LOAD_PROCID(&self, node.server_nspace, (pmix_rank_t)mesh_self());
+    PMIX_INFO_LOAD(&info[0], PMIX_HOSTNAME, hostname, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
+    wire_put_u32(&body, (uint32_t)PMIX_EVENT_NODE_DOWN);
+    wire_put_proc(&body, &self);
+    wire_put_u8(&body, PMIX_RANGE_RM);
+    if (wire_put_infos(&body, info, 2)) on_event(mesh_self(), 0, &body);
     wire_free(&body);
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);

@@ -159,6 +159,9 @@ void on_event(int from, uint64_t id, struct buffer* body);
 /* Notifies clients of a process that failed or left: those of this node, or of all nodes. */
 void events_tell(pmix_status_t code, const pmix_proc_t* about, const struct buffer* to, bool all_nodes);
 
+/* For our own library alone: the processes of that node are not there any more, whatever becomes of them. */
+void events_node_lost(uint32_t number);
+
 /* tools.c */
 void up_tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata);
 

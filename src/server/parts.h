@@ -22,6 +22,7 @@
 #include "server/data/get.h"
 #include "server/data/publish.h"
 #include "server/events/events.h"
+#include "server/events/process_ends.h"
 #include "server/host/module_host.h"
 #include "server/host/open_upcalls.h"
 #include "server/iof/iof.h"
@@ -92,6 +93,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     ModuleHost host;
     OpenUpcalls open_upcalls{host};
     Events events;
+    ProcessEnds process_ends;
     Get get;
     Commit commit;
     Fence fence;

@@ -62,6 +62,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       segments(registry, options.id.nspace, ::geteuid()),
       host(scheduler, module, options.module_size),
       events(observers, host, registry, segments, options.id, options.event_cache),
+      process_ends(observers, registry, options.id),
       get(observers, scheduler, host, registry, segments, deletions),
       commit(registry, get, deletions, counters),
       fence(scheduler, host, registry, segments, get, commit, options.fence_memory_at),
@@ -95,7 +96,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
     // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the
     // segment that it then takes back.
     observers.set({&get, &commit, &fence, &connect, &disconnect, &groups, &events, &iof, &monitors, &credentials, &log,
-                   &listener, &registration, this, &compaction, &remote_namespaces, &openpmix_job_data, &open_upcalls});
+                   &process_ends, &listener, &registration, this, &compaction, &remote_namespaces, &openpmix_job_data,
+                   &open_upcalls});
     self = std::make_shared<SelfPeer>(options.id, Credentials{::geteuid(), ::getegid(), ::getpid()});
     self->set_serial(next_serial++);
     self->set_strict(options.strict);

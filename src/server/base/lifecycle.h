@@ -31,6 +31,9 @@ class LifecycleObserver {
     virtual void clone_gone(const Peer&) {}
     // A process of this node has ended, or will not take part in anything any more (Registration::client_gone).
     virtual void member_gone(Nspace&, MemberId) {}
+    // A process of another node has ended, as the host has reported (server/events/process_ends.h). Its own server, if
+    // that still runs, tells of it too.
+    virtual void ended_elsewhere(const common::ProcId&) {}
     // A process connects under a rank of which an earlier one has ended. What that one had taken part in is not this
     // one's. (Where the host has registered the rank anew, client_registered comes first.)
     virtual void member_begins(const Nspace&, MemberId) {}

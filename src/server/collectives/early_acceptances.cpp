@@ -18,18 +18,21 @@ void EarlyAcceptances::accepted(std::string_view group, const ProcId& inviter, c
     const Nspace* of_proc = registry_.find(proc.nspace);
     if (of_inviter == nullptr) return;
     const bool unknown = of_inviter->size_known() && inviter.rank >= of_inviter->size();
-    const bool ours = unknown ? of_proc != nullptr && of_proc->is_local(proc.rank) : of_inviter->is_local(inviter.rank);
-    if (!ours) return;
+    const bool of_here = of_proc != nullptr && of_proc->is_local(proc.rank);
+    const bool by_one_of_here = of_inviter->is_local(inviter.rank);
+    if (!of_here && (unknown || !by_one_of_here)) return;
     if (group.size() > common::kMaxNspaceLength) return;  // no group can have this name
     over(group, inviter, {proc});
     // A process that is known here pays for itself, one of another node is the inviter's affair.
     auto user = registry_.user_of(proc);
     if (!user) user = registry_.user_of(inviter);
-    Early early{std::string(group), inviter, proc, unknown || of_inviter->has_left(inviter.rank), user};
+    const bool due = unknown || (by_one_of_here && of_inviter->has_left(inviter.rank));
+    Early early{std::string(group), inviter, proc, due, user};
     const size_t bytes = sizeof early + group.size() + inviter.nspace.size() + proc.nspace.size();
     if (!early.charge.set(user ? budget_.of(*user) : nullptr, bytes)) return;
     forget_oldest_of(user);
     waiting_.push_back(std::move(early));
+    if (!by_one_of_here && registry_.has_ended(inviter)) groups_.ended_elsewhere(inviter);
 }
 
 // Makes place for one more.
@@ -54,13 +57,13 @@ void EarlyAcceptances::gone(const ProcId& proc) {
     tell();
 }
 
+bool EarlyAcceptances::waits_for(const ProcId& inviter) const noexcept {
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const Early& e) { return e.inviter == inviter; });
+}
+
 void EarlyAcceptances::recover() {
-    const auto has_left = [&](const ProcId& p) {
-        const Nspace* nspace = registry_.find(p.nspace);
-        return nspace != nullptr && nspace->is_local(p.rank) && nspace->has_left(p.rank);
-    };
-    std::erase_if(waiting_, [&](const Early& e) { return has_left(e.proc); });
-    for (Early& e : waiting_) e.due = e.due || has_left(e.inviter);
+    std::erase_if(waiting_, [&](const Early& e) { return registry_.has_ended(e.proc); });
+    for (Early& e : waiting_) e.due = e.due || registry_.has_ended(e.inviter);
     tell();
 }
 

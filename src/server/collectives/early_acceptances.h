@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that have accepted an invitation which is not there: it may come, or its inviter may end without it.
 //
-// Fed by GroupInvitations with the events as they pass. The server of the inviter keeps these, as only it is notified
-// of the inviter's end; that the inviter is no process at all, every server finds out for its own processes. Loop
-// thread only. Each is charged to its user. What can go wrong: of more than kMost of one user the oldest is forgotten,
-// and waits for its own limit, and so does one that the account cannot take; what there is no memory to tell stays due,
-// and is told when the server recovers.
+// Fed by GroupInvitations with the events as they pass. The server of the inviter keeps these, which notices the
+// inviter's end, and so does the server of the process that waits, because the other may be lost with its node; that
+// the inviter is no process at all, every server finds out for its own processes. Loop thread only. Each is charged to
+// its user. What can go wrong: of more than kMost of one user the oldest is forgotten, and waits for its own limit, and
+// so does one that the account cannot take; what there is no memory to tell stays due, and is told when the server
+// recovers.
 #pragma once
 
 #include <optional>
@@ -33,6 +34,11 @@ class EarlyAcceptances {
     void over(std::string_view group, const common::ProcId& inviter, const common::ProcList& procs) noexcept;
     void declined(std::string_view group, const common::ProcId& proc) noexcept;
     void gone(const common::ProcId& proc);
+    bool waits_for(const common::ProcId& inviter) const noexcept;
+    template <class F>
+    void for_each_inviter(F&& f) const {
+        for (const Early& e : waiting_) f(e.inviter);
+    }
     // Tells all that is due: PMIX_GROUP_LEADER_FAILED.
     void tell();
     // The end of a process may not have been noted, for want of memory.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "common/values/info_view.h"
@@ -16,11 +17,6 @@ namespace pmix::server {
 using common::InfoList;
 using common::ProcId;
 using common::ProcList;
-
-bool GroupInvitations::has_gone(const ProcId& proc) const noexcept {
-    const Nspace* nspace = registry_.find(proc.nspace);
-    return nspace != nullptr && nspace->is_local(proc.rank) && nspace->has_left(proc.rank);
-}
 
 GroupInvitations::Open::iterator GroupInvitations::find(std::string_view group, const ProcId& leader) noexcept {
     return std::find_if(open_.begin(), open_.end(),
@@ -118,7 +114,12 @@ void GroupInvitations::invited(std::string_view group, const ProcId& leader, con
     for (const ProcId& p : targets) {
         Invited& who = at->invited.find(p)->second;
         who = {};
-        if (has_gone(p)) note_end(*at, who);
+        if (!registry_.has_ended(p)) continue;
+        if (registry_.is_local(p)) {
+            note_end(*at, who);
+        } else {
+            groups_.ended_elsewhere(p);
+        }
     }
 }
 
@@ -148,21 +149,26 @@ void GroupInvitations::heard(pmix_status_t code, const ProcId& source, const Inf
         if (code == PMIX_GROUP_INVITE_DECLINED) early_.declined(name, source);
         bool known = code != PMIX_GROUP_INVITE_ACCEPTED;
         for (Invitation& i : open_) {
+            // The server of a process that has ended has told those that it concerns.
+            if (code == PMIX_GROUP_LEADER_FAILED && i.group == name && i.leader == source)
+                i.leader_gone = i.its_server_tells = true;
             const auto at = i.group == name ? i.invited.find(source) : i.invited.end();
             if (at == i.invited.end()) continue;
             Invited& who = at->second;
+            if (code == PMIX_GROUP_INVITE_FAILED) who.gone = true;
             if (code == PMIX_GROUP_INVITE_DECLINED) {
                 who.answer = Answer::declined;
             } else if (code == PMIX_GROUP_INVITE_ACCEPTED && contains(targets, i.leader)) {
                 known = true;
-                if (i.leader_gone) {
+                if (i.leader_gone && !i.its_server_tells &&
+                    (registry_.is_local(i.leader) || registry_.is_local(source))) {
                     who.leader_due = i.due = true;  // it waits for somebody who has gone
                 } else if (who.answer != Answer::declined) {
                     who.answer = Answer::accepted;
                 }
             } else if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) {
                 i.leader = source;
-                i.leader_gone = false;
+                i.leader_gone = i.its_server_tells = false;
                 i.invited.erase(at);
                 for (auto& [proc, other] : i.invited) {
                     other.leader_due = false;
@@ -216,14 +222,64 @@ void GroupInvitations::gone(const ProcId& proc) {
     run_all([&] { tell_due(); }, [&] { early_.gone(proc); });
 }
 
+void GroupInvitations::gone_elsewhere(const ProcId& proc) {
+    for (Invitation& i : open_) {
+        const auto at = i.invited.find(proc);
+        if (at != i.invited.end() && !at->second.gone) {
+            at->second.gone = true;
+            const bool due = at->second.answer != Answer::declined && registry_.is_local(i.leader);
+            at->second.end_due = at->second.end_due || due;
+            i.due = i.due || due;
+        }
+        if (i.leader != proc || i.leader_gone) continue;
+        i.leader_gone = i.due = true;
+        for (auto& [invited, who] : i.invited) who.leader_due = registry_.is_local(invited);
+    }
+    run_all([&] { tell_due(); }, [&] { early_.gone(proc); });
+}
+
+bool GroupInvitations::waits_for(const ProcId& proc) const noexcept {
+    return early_.waits_for(proc) || std::any_of(open_.begin(), open_.end(), [&](const Invitation& i) {
+               return i.leader == proc || i.invited.count(proc) != 0;
+           });
+}
+
+ProcList GroupInvitations::awaited_of(std::string_view nspace) const {
+    std::set<ProcId> out;
+    const auto add = [&](const ProcId& p) {
+        if (p.nspace == nspace && !registry_.is_local(p)) out.insert(p);
+    };
+    for (const Invitation& i : open_) {
+        add(i.leader);
+        for (const auto& [proc, who] : i.invited) add(proc);
+    }
+    early_.for_each_inviter(add);
+    return {out.begin(), out.end()};
+}
+
 // The end of a process may not have been noted either.
 void GroupInvitations::recover() {
+    ProcList elsewhere;
     for (Invitation& i : open_) {
-        for (auto& [proc, who] : i.invited)
-            if (!who.gone && has_gone(proc)) note_end(i, who);
-        if (has_gone(i.leader)) note_end_of_leader(i);
+        for (auto& [proc, who] : i.invited) {
+            if (who.gone || !registry_.has_ended(proc)) continue;
+            if (registry_.is_local(proc)) {
+                note_end(i, who);
+            } else {
+                elsewhere.push_back(proc);
+            }
+        }
+        if (i.leader_gone || !registry_.has_ended(i.leader)) continue;
+        if (registry_.is_local(i.leader)) {
+            note_end_of_leader(i);
+        } else {
+            elsewhere.push_back(i.leader);
+        }
     }
-    run_all([&] { tell_due(); }, [&] { early_.recover(); });
+    run_all([&] { tell_due(); }, [&] { early_.recover(); },
+            [&] {
+                for (const ProcId& p : elsewhere) groups_.ended_elsewhere(p);
+            });
 }
 
 void GroupInvitations::report(ReportRows& rows) const {
@@ -233,11 +289,11 @@ void GroupInvitations::report(ReportRows& rows) const {
         row.inviter = i.leader;
         for (const auto& [proc, who] : i.invited) row.members.push_back(proc);
         row.began_ms = i.began_ms;
-        const bool hears_all = is_local(i.leader);
+        const bool hears_all = registry_.is_local(i.leader);
         for (const auto& [p, who] : i.invited) {
             if (who.answer != Answer::none) {
                 row.joined.push_back(p);
-            } else if (hears_all || is_local(p)) {
+            } else if (hears_all || registry_.is_local(p)) {
                 row.missing.push_back(p);
             }
         }
@@ -246,11 +302,6 @@ void GroupInvitations::report(ReportRows& rows) const {
         row.at_host = row.missing.empty();
         rows.collectives.push_back(std::move(row));
     }
-}
-
-bool GroupInvitations::is_local(const ProcId& proc) const noexcept {
-    const Nspace* nspace = registry_.find(proc.nspace);
-    return nspace != nullptr && nspace->is_local(proc.rank);
 }
 
 // Makes place for one more.

@@ -49,6 +49,12 @@ class GroupInvitations {
     // Leads or is invited.
     bool has_part(const common::ProcId& proc, std::string_view group) const noexcept;
     void gone(const common::ProcId& proc);
+    // The same of a process of another node, for those of this node that wait for it.
+    void gone_elsewhere(const common::ProcId& proc);
+    // Somebody here waits for its answer, or for its invitation.
+    bool waits_for(const common::ProcId& proc) const noexcept;
+    // Of these processes, those of one namespace.
+    common::ProcList awaited_of(std::string_view nspace) const;
     // What was not told for want of memory.
     void recover();
     // A group has formed, or its forming has ended, among these: their invitations to it are over.
@@ -72,7 +78,8 @@ class GroupInvitations {
         std::map<common::ProcId, Invited> invited{};
         int64_t began_ms = 0;
         bool leader_gone = false;
-        bool due = false;  // something is to be told
+        bool its_server_tells = false;  // of that; otherwise this one tells those of its node
+        bool due = false;               // something is to be told
         Charge charge{};
     };
     using Open = std::vector<Invitation>;
@@ -83,8 +90,6 @@ class GroupInvitations {
     void tell_due();
     // Of an invitation: false when nothing is due any more.
     bool tell_one(Invitation& invitation);
-    bool has_gone(const common::ProcId& proc) const noexcept;
-    bool is_local(const common::ProcId& proc) const noexcept;
 
     void forget_oldest_of(std::optional<uint32_t> user);
 

@@ -80,7 +80,10 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     const std::string name = group.name;
     run_all(
         [&] {
-            if (tell) announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, group.living());
+            if (!tell) return;
+            // Of a process of another node each server tells the members that it has.
+            const ProcList living = group.living();
+            announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, registry_.is_local(proc) ? living : here(living));
         },
         [&] {
             if (here(group.living()).empty()) {
@@ -246,6 +249,26 @@ void Groups::lost_from_groups(const ProcId& proc) {
     });
 }
 
+// Its own server, if that still runs, announces it as well: that is waited for, so that nobody is told twice.
+void Groups::ended_elsewhere(const ProcId& proc) {
+    const auto loses = [&](const auto& entry) { return entry.second.notify && entry.second.has(proc); };
+    const auto& groups = registry_.groups().all();
+    if (invitations_.waits_for(proc) || std::any_of(groups.begin(), groups.end(), loses)) far_ends_.add(proc);
+}
+
+void Groups::lost_elsewhere(const ProcId& proc) {
+    const auto from_groups = [&] {
+        std::vector<uint64_t> numbers;
+        for (const auto& [name, group] : registry_.groups().all())
+            if (group.notify && group.has(proc)) numbers.push_back(group.number);
+        run_each(numbers, [&](const uint64_t number) {
+            Group* group = registry_.groups().find(number);
+            if (group != nullptr && group->remove(proc)) lost(*group, proc, true);
+        });
+    };
+    run_all([&] { invitations_.gone_elsewhere(proc); }, from_groups);
+}
+
 // Those whose end there was no memory to note.
 void Groups::lose_those_gone() {
     ProcList ended;
@@ -277,6 +300,7 @@ void Groups::namespace_gone(Nspace& ended) {
     for (const RoundId id : ids_of(nspace))
         if (Operation* op = find(id); op != nullptr && op->signature.names(nspace)) namespace_gone(*op, nspace);
     end_starters_of(member_id(ended.number, 0), member_id(ended.number, UINT32_MAX), PMIX_ERR_NOT_FOUND);
+    for (const ProcId& p : invitations_.awaited_of(nspace)) far_ends_.add(p);
     // Members of other namespaces may still join the operations that ended with this one.
     ended_.drop_members([&](MemberId member) { return registry_.proc_of(member).nspace == nspace; });
     auto& groups = registry_.groups().all();
@@ -327,6 +351,7 @@ void Groups::namespace_new(std::string_view nspace) {
 }
 
 void Groups::stop(pmix_status_t status) {
+    far_ends_.stop();
     end_starters(starters_.begin(), starters_.end(), status);
     CollectiveEngine::stop(status);
 }

@@ -28,6 +28,7 @@
 #include "common/protocol/messages.h"
 #include "server/collectives/collective_engine.h"
 #include "server/collectives/ended_operations.h"
+#include "server/collectives/far_ends.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
 #include "server/collectives/namespace_index.h"
@@ -51,7 +52,8 @@ class Groups final : public CollectiveEngine {
         : CollectiveEngine(scheduler, host, registry, segments),
           events_(events),
           get_(get),
-          invitations_(scheduler, registry, budget, *this) {}
+          invitations_(scheduler, registry, budget, *this),
+          far_ends_(scheduler, [this](const common::ProcId& proc) { lost_elsewhere(proc); }) {}
 
     void request(Peer& peer, common::GroupRequest& request, Reply reply);
 
@@ -64,6 +66,7 @@ class Groups final : public CollectiveEngine {
     void event_notified(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                         bool from_host) override;
     void member_gone(Nspace& nspace, MemberId member) override;
+    void ended_elsewhere(const common::ProcId& proc) override;
     void members_changed(std::string_view nspace) override;
     void namespace_gone(Nspace& nspace) override;
     void namespace_new(std::string_view nspace) override;
@@ -182,6 +185,7 @@ class Groups final : public CollectiveEngine {
     void namespace_gone(Operation& op, std::string_view nspace);
     void abort(Operation& op);
     void lost_from_groups(const common::ProcId& proc);
+    void lost_elsewhere(const common::ProcId& proc);
     void lose_those_gone();
     void lost(Group& group, const common::ProcId& proc, bool tell);
     void tell_membership(const Group& group, const common::ProcId& source);
@@ -214,6 +218,7 @@ class Groups final : public CollectiveEngine {
     Events& events_;
     Get& get_;
     GroupInvitations invitations_;
+    FarEnds far_ends_;
     EndedOperations ended_;
     OpenShares shares_;
     NamespaceIndex by_nspace_;

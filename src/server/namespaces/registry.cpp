@@ -163,6 +163,17 @@ void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     }
 }
 
+bool Registry::is_local(const ProcId& proc) const noexcept {
+    const Nspace* nspace = find(proc.nspace);
+    return nspace != nullptr && nspace->is_local(proc.rank);
+}
+
+bool Registry::has_ended(const ProcId& proc) const noexcept {
+    const Nspace* nspace = find(proc.nspace);
+    if (nspace == nullptr) return false;
+    return nspace->is_local(proc.rank) ? nspace->has_left(proc.rank) : nspace->ended_elsewhere.count(proc.rank) != 0;
+}
+
 namespace {
 
 // Local ranks among those that a signature names of one namespace, which may be 100,000 of other nodes beside a few.

@@ -82,8 +82,9 @@ struct Nspace {
     bool has_placement = false;
     uint32_t own_node = common::kNoNode;
     std::map<common::Rank, Client> clients;
-    std::vector<common::Rank> gone;       // ranks that have left, deregistered ones included
-    std::unique_ptr<NamespaceData> data;  // none: known by name only
+    std::vector<common::Rank> gone;          // ranks that have left, deregistered ones included
+    std::set<common::Rank> ended_elsewhere;  // ranks of other nodes that have ended, as the host has reported
+    std::unique_ptr<NamespaceData> data;     // none: known by name only
     common::InfoList envars;
     bool is_remote = false;  // the host has not registered it: created for data received from another node
     uint64_t last_use = 0;   // of a remote namespace
@@ -156,6 +157,9 @@ class Registry final : public MemberView {
     Client* find_client(const common::ProcId& proc) noexcept;
     // Whose process it is; none: of a job of which this server has not been told a user.
     std::optional<uint32_t> user_of(const common::ProcId& proc) const noexcept;
+    // It has ended, wherever it was: this server notices that of its own processes, the host reports it of others.
+    bool has_ended(const common::ProcId& proc) const noexcept;
+    bool is_local(const common::ProcId& proc) const noexcept;
     // Null when the process is not one of a namespace known here.
     std::optional<MemberId> member(const common::ProcId& proc) const noexcept;
     common::ProcId proc_of(MemberId member) const;
