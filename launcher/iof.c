@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iof.c: the output of the processes of this node.
  *
- * What this owns: the pipes. Output goes to the head in whole lines, so that lines of different processes do not mix
- * (a prompt, the beginning of a line that nothing follows, goes after a moment), to the nodes whose clients have
- * asked for it (pulls.c), as it is, and into files where the user wants that. With stderr merged into stdout the
- * process has one pipe for both, so that the order of what it writes is kept, unless the stream is said with each line.
- * All ways are bounded: at most kMaxInFlight bytes of this node are on their way to the head unwritten, and at most
- * kMaxOwed of one stream on their way to its readers; while there are more, the pipes fill up, and the processes wait,
- * as on any pipe. Which thread calls it: the loop. What can go wrong: no more descriptors: iof_open gives NULL, with
- * errno. A file that cannot be made or written: one sentence, and the output continues without it. */
+ * What this owns: the pipes. A stream ends at its end of file, which may be behind the end of the process: what the
+ * process has started writes there too (launch.c has the limit). Output goes to the head in whole lines, so that lines
+ * of different processes do not mix (a prompt, the beginning of a line that nothing follows, goes after a moment), to
+ * the nodes whose clients have asked for it (pulls.c), as it is, and into files where the user wants that. With stderr
+ * merged into stdout the process has one pipe for both, so that the order of what it writes is kept, unless the stream
+ * is said with each line. All ways are bounded: at most kMaxInFlight bytes of this node are on their way to the head
+ * unwritten, and at most kMaxOwed of one stream on their way to its readers; while there are more, the pipes fill up,
+ * and the processes wait, as on any pipe. Which thread calls it: the loop. What can go wrong: no more descriptors:
+ * iof_open gives NULL, with errno. A file that cannot be made or written: one sentence, and the output continues
+ * without it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -53,6 +55,8 @@ struct streams {
     struct input* input; /* NULL: /dev/null */
     int unanswered;      /* parts on their way to nodes that read them */
     bool finished;
+    void (*over)(void* argument); /* the process has ended, and others have its streams still: when they do not */
+    void* over_argument;
 };
 
 static struct streams* all_streams;
@@ -333,6 +337,13 @@ static bool send_to_readers(struct output* output, const uint8_t* bytes, size_t 
 
 /* --- from the pipe ------------------------------------------------------------------------------------------------ */
 
+static bool any_open(const struct streams* streams) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (streams->outputs[i].fd >= 0) return true;
+    }
+    return false;
+}
+
 static void close_output(struct output* output) {
     struct streams* owner = output->owner;
     if (output->fd < 0) return;
@@ -345,6 +356,7 @@ static void close_output(struct output* output) {
     output->watched = false;
     close(output->fd);
     output->fd = -1;
+    if (owner->over && !any_open(owner)) owner->over(owner->over_argument);
 }
 
 /* False when there is nothing to read now. */
@@ -427,11 +439,33 @@ void iof_close_child_ends(int child_fds[CHILD_FDS]) {
     }
 }
 
+static void read_left_over(struct output* output) {
+    uint64_t before = output->taken; /* another process may write as fast as it is read */
+    while (output->fd >= 0 && output->taken - before < kMaxLeftOver && read_output(output)) continue;
+}
+
+bool iof_ended(struct streams* streams, void (*over)(void* argument), void* argument) {
+    if (streams->input) input_finish(streams->input);
+    streams->input = NULL;
+    for (int i = 0; i < OUTPUTS; i++) read_left_over(&streams->outputs[i]);
+    if (!any_open(streams)) return true;
+    streams->over = over;
+    streams->over_argument = argument;
+    return false;
+}
+
+bool iof_is_held_up(const struct streams* streams) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (streams->outputs[i].fd >= 0 && !streams->outputs[i].watched) return true;
+    }
+    return false;
+}
+
 void iof_finish(struct streams* streams) {
+    streams->over = NULL;
     for (int i = 0; i < OUTPUTS; i++) {
         struct output* output = &streams->outputs[i];
-        size_t before = in_flight;
-        while (output->fd >= 0 && in_flight - before < kMaxLeftOver && read_output(output)) continue;
+        read_left_over(output);
         close_output(output);
         wire_free(&output->line);
         wire_free(&output->unwritten);

@@ -2,11 +2,12 @@
 /* launch.c: the processes of this node: registered, forked, killed, and reaped.
  *
  * What this owns: the processes' place in the job list (their pids), and nothing else: the kernel keeps the rest. Each
- * is the leader of a process group of its own, so that what it started ends with it, and dies with this daemon. Which
- * thread calls it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what POSIX
- * allows there, until it is another program. What can go wrong: a program that cannot be started
- * (PMIX_ERR_JOB_EXE_NOT_FOUND and its like, with a sentence that has the reason), no more processes. Then nothing of
- * the job is left running. */
+ * is the leader of a process group of its own, so that what it started ends with it, and dies with this daemon. What it
+ * started and still has one of its streams (bash's >(tee FILE)) may write on for kSpared seconds: until then the rank
+ * has not ended for others, and stays a zombie, so that the number of its group is still its own. Which thread calls
+ * it: the loop. The library's threads run beside it, so the child of a fork calls nothing but what POSIX allows there,
+ * until it is another program. What can go wrong: a program that cannot be started (PMIX_ERR_JOB_EXE_NOT_FOUND and its
+ * like, with a sentence that has the reason), no more processes. Then nothing of the job is left running. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,9 +31,14 @@ struct running { /* a process of ours: which one a pid is */
     int wait_status;
     pmix_proc_t name;
     struct streams* streams;
+    bool spared;         /* it has ended, and others that have its streams have not */
+    struct timer* sweep; /* of a spared one: when they are killed */
 };
 
+static const double kSpared = 2; /* seconds, in which their output is read */
+
 static struct running* all_running;
+static size_t spared_count;
 
 static const double kMostUntilExec = 60; /* seconds */
 
@@ -423,23 +429,64 @@ static void tell_exit(void* argument) {
     free(running);
 }
 
-static void reap(pid_t pid) {
-    struct running* running = all_running;
-    while (running && running->pid != pid) running = running->next;
-    int wait_status = 0;
-    if (running) kill(-pid, SIGKILL); /* its descendants; before waitpid, so that the number is still its own */
-    waitpid(pid, &wait_status, 0);
-    if (!running) return; /* an orphan that became our child when its parent ended */
+static void finish(struct running* running) {
+    kill(-running->pid, SIGKILL); /* its descendants; before waitpid, so that the number is still its own */
+    waitpid(running->pid, &running->wait_status, 0);
     running->pid = 0;
-    running->wait_status = wait_status;
     iof_finish(running->streams);
     loop_post(tell_exit, running);
 }
 
+static void finish_spared(void* argument) {
+    struct running* running = argument;
+    running->spared = false;
+    spared_count--;
+    finish(running);
+    launch_reap(); /* what could not be looked for beside a zombie */
+}
+
+static void streams_over(void* argument) {
+    struct running* running = argument;
+    loop_cancel(running->sweep);
+    loop_post(finish_spared, running); /* the caller is in the middle of reading them */
+}
+
+/* Where the user's terminal is stopped nobody is killed for not having written yet. */
+static void spared_long_enough(void* argument) {
+    struct running* running = argument;
+    if (iof_is_held_up(running->streams))
+        running->sweep = loop_after(kSpared, spared_long_enough, running);
+    else
+        finish_spared(running);
+}
+
+static void reap(struct running* running) {
+    if (iof_ended(running->streams, streams_over, running)) {
+        finish(running);
+        return;
+    }
+    running->spared = true;
+    spared_count++;
+    running->sweep = loop_after(kSpared, spared_long_enough, running);
+}
+
+/* Nothing is reaped. 0: none has ended. */
+static pid_t ended_child(idtype_t which, pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(which, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+}
+
 void launch_reap(void) {
-    for (;;) {
-        siginfo_t info = {0};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-        reap(info.si_pid);
+    for (pid_t pid; spared_count == 0 && (pid = ended_child(P_ALL, 0)) != 0;) {
+        struct running* running = all_running;
+        while (running && running->pid != pid) running = running->next;
+        if (running)
+            reap(running);
+        else
+            waitpid(pid, NULL, 0); /* an orphan that became our child when its parent ended */
+    }
+    /* A zombie hides those that ended after it. */
+    for (struct running* running = all_running; running && spared_count > 0; running = running->next) {
+        if (running->pid != 0 && !running->spared && ended_child(P_PID, running->pid) != 0) reap(running);
     }
 }

@@ -50,7 +50,11 @@ struct streams;
 enum { CHILD_FDS = 4 }; /* stdin, stdout, stderr, and where the job has them (else -1) diagnostics */
 struct streams* iof_open(const struct job* job, const pmix_proc_t* proc, int child_fds[CHILD_FDS]);
 void iof_close_child_ends(int child_fds[CHILD_FDS]);
-void iof_finish(struct streams* streams); /* the process ended: take what is left, close */
+/* The process has ended: takes what is left. False: another process has a stream of it; `over` is called when none has,
+ * unless iof_finish() is called before. */
+bool iof_ended(struct streams* streams, void (*over)(void* argument), void* argument);
+bool iof_is_held_up(const struct streams* streams); /* one is not read, because its readers are slow */
+void iof_finish(struct streams* streams);           /* takes what is left, closes */
 bool iof_pipe(int* ours, int* childs, bool child_reads);
 /* A line of this daemon's own among their output: to the user's stderr or stdout. */
 void iof_say(bool error, const void* text, size_t size);

@@ -35,6 +35,7 @@ static const char kUsage[] =
     "  -v                report on stderr what happens\n"
     "\n"
     "What the options ask of the output holds for spawned jobs too, where PMIx_Spawn leaves it open.\n"
+    "What a process has started may still write to its streams for 2 seconds after its end, and is killed then.\n"
     "SIGUSR1 and SIGUSR2 are passed on to the processes.\n"
     "Exit status: the first that was not zero, of a process, of PMIx_Abort, 128+N for signal N;\n"
     "124 for the timeout; 2 for a wrong command line; 127 when a program could not be started.\n";
