@@ -133,8 +133,8 @@ PMIX_EXPORT pmix_status_t PMIx_Get_nb(const pmix_proc_t *proc, const char key[],
  *
  * @p procs NULL with 0: all processes of the caller's namespace. With PMIX_COLLECT_DATA true everything the
  * participants have committed can be read here afterwards. Overlapping and repeated fences do not mix. A member that
- * dies ends it for the others with an error, as does PMIX_TIMEOUT. One that has finalized may initialise again and
- * come: the others wait for it until its process ends. Blocks.
+ * dies ends it for the others with an error, as does PMIX_TIMEOUT. One that has finalized may initialise again, or be
+ * a script that runs another program: the others wait for it until the process that was started for it ends. Blocks.
  */
 PMIX_EXPORT pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo);
 

@@ -419,9 +419,9 @@ static void tell_exit(void* argument) {
     wire_put_u8(&body, proc && proc->connected && !proc->finalized);
     const struct job* job = job_find(running->name.nspace);
     wire_put_u8(&body, job && job->launch_failed);
-    /* The server sees the end of a connection. Of a process that never had one, only we know that it cannot join any
-     * more. */
-    if (proc && !proc->connected) PMIx_server_deregister_client(&running->name, NULL, NULL);
+    /* The server sees the end of a connection. Of a process that never had one, or had one until its finalize, we know
+     * that it cannot join any more. */
+    if (proc && (!proc->connected || proc->finalized)) PMIx_server_deregister_client(&running->name, NULL, NULL);
     for (int i = 0; i <= mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
     wire_free(&body);
     while (*at != running) at = &(*at)->next;

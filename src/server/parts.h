@@ -74,8 +74,11 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     // thread does not wait for the loop, which may be in an upcall. Without memory for it the Get asks later.
     void share_with_self(std::string_view nspace);
     void name_withdrawn(const common::ProcId& proc) override;
-    // The process of a rank that has finalized has ended.
+    // One of the rank's processes finalizes: the end of what the host has started for the rank is watched from now on.
+    void watch_rank(MemberId member, const Peer& peer) noexcept;
+    void look_at(MemberId member, pid_t started);
     void registered_again(const common::ProcId& proc);
+    // What the host has started for a rank that has finalized has ended.
     void exited(MemberId member);
     void tool_lost(Peer& peer);
     void rank_lost(Nspace& nspace, Client& client, const common::ProcId& id);
@@ -120,11 +123,15 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     transport::RendezvousFile rendezvous_file, uri_file;
     std::shared_ptr<SelfPeer> self;
     std::unique_ptr<LocalHost> local_host;  // none: no tool's server
-    // Finalized ranks that may return: until their process ends, or, where it is not known, for kMayReturnMs.
-    static constexpr int64_t kMayReturnMs = 5000;
+    // Ranks that may return though they have finalized: until the process that the host has started ends. Where that
+    // one is not known (neither watch nor look), until the host deregisters the rank or registers it again, and as long
+    // as the limits of those who wait: the end of a program is not that of its rank, and no time says which it was.
+    static constexpr int64_t kLookMs = 500;
     struct Leaving {
         std::unique_ptr<ExitWatch> watch;
-        Timer limit;
+        Timer look;              // where the kernel has no watch
+        bool is_script = false;  // what finalized is not what the host has started
+        bool is_known() const noexcept { return watch != nullptr || look.is_set(); }
     };
     std::map<MemberId, Leaving> leaving;
     std::map<uint64_t, std::shared_ptr<Peer>> peers;  // admitted, by serial number

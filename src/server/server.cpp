@@ -251,27 +251,19 @@ void Server::Parts::finalize(Peer& peer, common::FinalizeRequest&, Reply reply) 
                               [reply = std::move(reply)](HostAnswer&) mutable { reply.status(PMIX_SUCCESS); });
         return;
     }
-    if (client == nullptr || !first || client->connections > 1) return reply.status(PMIX_SUCCESS);
+    if (client == nullptr || !first) return reply.status(PMIX_SUCCESS);
+    // It waits for our answer, so its pid is its own.
+    watch_rank(member_id(nspace->number, client->rank), peer);
+    if (client->connections > 1) return reply.status(PMIX_SUCCESS);
     finalized(*nspace, *client, peer, std::move(reply));
 }
 
 // The last process of a rank has finalized, or has hung up after another finalized.
 void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, Reply reply) {
     registry.set_state(nspace, client, Client::State::finalized);
-    const MemberId member = member_id(nspace.number, client.rank);
-    // A process that waits for our answer is there, and may initialise again. One that has hung up may be anybody's
-    // now. Of one in another pid namespace, and of one with OpenPMIx's library, the kernel does not tell the pid.
-    Leaving left;
-    if (!peer.gone()) left.watch = ExitWatch::open(loop, peer.credentials().pid, [this, member] { exited(member); });
-    try {
-        if (!peer.gone() && left.watch == nullptr)
-            left.limit = Timer(scheduler, kMayReturnMs, [this, member] { exited(member); });
-    } catch (const std::bad_alloc&) {  // it counts as ended
-    }
-    if (left.watch != nullptr || left.limit.is_set()) {
-        leaving[member] = std::move(left);
-        client.may_return = true;
-    }
+    const auto left = leaving.find(member_id(nspace.number, client.rank));
+    client.may_return = left != leaving.end();
+    client.script_runs = client.may_return && left->second.is_script;
     void* object = client.server_object;
     registration.client_gone(nspace, client.rank);
     host.client_finalized(peer.id(), object, [reply = std::move(reply)](HostAnswer&) mutable {
@@ -280,11 +272,33 @@ void Server::Parts::finalized(Nspace& nspace, Client& client, const Peer& peer, 
     });
 }
 
+// Where there is no memory for it, the rank counts as ended with its program.
+void Server::Parts::watch_rank(MemberId member, const Peer& peer) noexcept {
+    const auto ended = [this, member] { exited(member); };
+    try {
+        const auto [at, fresh] = leaving.try_emplace(member);
+        if (!fresh) return;
+        // Of a process in another pid namespace, and of one with OpenPMIx's library, the kernel does not tell the pid.
+        const pid_t pid = peer.credentials().pid, started = pid > 0 ? started_process_of(pid) : 0;
+        if (started == 0) return;
+        at->second.is_script = started != pid;
+        at->second.watch = ExitWatch::open(loop, started, ended);
+        if (at->second.watch == nullptr) look_at(member, started);
+    } catch (const std::bad_alloc&) {
+        leaving.erase(member);
+    }
+}
+
+void Server::Parts::look_at(MemberId member, pid_t started) {
+    if (!is_running_child(started)) return exited(member);
+    leaving[member].look = Timer(scheduler, kLookMs, [this, member, started] { look_at(member, started); });
+}
+
 // The host names the rank's process anew: of one whose end nobody would notice, that is the end.
 void Server::Parts::registered_again(const ProcId& proc) {
     const auto member = registry.member(proc);
     const auto at = member ? leaving.find(*member) : leaving.end();
-    if (at != leaving.end() && at->second.watch == nullptr) exited(*member);
+    if (at != leaving.end() && !at->second.is_known()) exited(*member);
 }
 
 void Server::Parts::exited(MemberId member) {
@@ -292,7 +306,7 @@ void Server::Parts::exited(MemberId member) {
     Nspace* nspace = registry.find(nspace_number_of(member));
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(rank_of(member));
     if (client == nullptr || !client->may_return) return;
-    client->may_return = false;
+    client->may_return = client->script_runs = false;
     cleanup.member_gone(member);
     registration.client_gone(*nspace, client->rank);
 }

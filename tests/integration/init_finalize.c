@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* init_finalize: init and finalize, and the contents of the job's description.
- * usage: init_finalize counted|again|described NODES APPS|embedded_barrier|alone */
+ * usage: init_finalize counted|again|described NODES APPS|embedded_barrier|program NUMBER|alone */
 #include "check.h"
 
 /* Each Init needs its own Finalize. rows: I1 I2 I3 G18 G19 */
@@ -80,6 +80,27 @@ static void leaves(int argc, char** argv) {
     if (me.rank != 1) CHECK(PMIx_Fence(NULL, 0, NULL, 0) < 0);
     CHECK_OK(PMIx_Finalize(NULL, 0));
     printf("OK rank %u\n", me.rank);
+}
+
+/* One of several programs that a script runs one after the other. The ranks are not in step: the others wait for the
+ * next program of a rank, in a fence and in a Get that is given time. rows: F7 I12 */
+static void program(int argc, char** argv) {
+    CHECK(argc == 1);
+    uint32_t number = 0, run = (uint32_t)atoi(argv[0]);
+    char key[32];
+    start();
+    pmix_proc_t next = rank_of_job((me.rank + 1) % job_size);
+    snprintf(key, sizeof key, "before.%u", run);
+    CHECK_OK(put_u32(PMIX_GLOBAL, key, me.rank));
+    CHECK_OK(PMIx_Commit());
+    CHECK_OK(get_u32(&next, key, 200, &number));
+    snprintf(key, sizeof key, "program.%u", run);
+    CHECK_OK(put_u32(PMIX_GLOBAL, key, me.rank * 100 + run));
+    CHECK_OK(PMIx_Commit());
+    fence(true);
+    CHECK_OK(get_u32(&next, key, 0, &number));
+    CHECK(number == next.rank * 100 + run);
+    finish();
 }
 
 static char* proc_string(pmix_rank_t rank, const char* key) {
@@ -249,6 +270,7 @@ int main(int argc, char** argv) {
         {"described", described},     {"embedded_barrier", embedded_barrier},
         {"no_barrier", no_barrier},   {"alone", alone},
         {"out_of_step", out_of_step}, {"leaves", leaves},
+        {"program", program},
     };
     RUN_CASE(cases);
     return 0;

@@ -121,11 +121,11 @@ class TestServer {
 
 class FakeClient {
   public:
-    FakeClient(TestServer& server, ProcId id) : server_(server), id_(std::move(id)) {
-        auto [mine, theirs] = socket_pair();
-        socket_ = std::move(mine);
+    // To the server it is the process that has made the pair.
+    FakeClient(TestServer& server, ProcId id, ConnectionEnds ends = socket_pair())
+        : server_(server), id_(std::move(id)), socket_(std::move(ends.first)) {
         transport::LoopRole role(*server_.loop);
-        EXPECT_STATUS(PMIX_SUCCESS, server_.parts().listener.take_connection(std::move(theirs)));
+        EXPECT_STATUS(PMIX_SUCCESS, server_.parts().listener.take_connection(std::move(ends.second)));
     }
 
     // The status of the hello; PMIX_ERR_LOST_CONNECTION for a hang-up.

@@ -24,7 +24,9 @@
 
 namespace pmix::test {
 
-inline std::pair<transport::Descriptor, transport::Descriptor> socket_pair() {
+using ConnectionEnds = std::pair<transport::Descriptor, transport::Descriptor>;
+
+inline ConnectionEnds socket_pair() {
     int fds[2];
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds));
     return {transport::Descriptor(fds[0]), transport::Descriptor(fds[1])};

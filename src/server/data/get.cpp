@@ -48,7 +48,8 @@ bool all_have_left(const Nspace& nspace) noexcept {
     const auto of_the_job =
         std::ranges::count_if(nspace.gone, [size = nspace.size()](Rank rank) { return rank < size; });
     return static_cast<uint64_t>(of_the_job) >= nspace.size() &&
-           std::ranges::all_of(nspace.clients, [](const auto& client) { return client.second.gone(); });
+           std::ranges::all_of(nspace.clients,
+                               [](const auto& client) { return client.second.gone() && !client.second.script_runs; });
 }
 }  // namespace
 
@@ -189,7 +190,7 @@ Get::PendingGets::iterator Get::take(PendingGets::iterator it, std::list<Questio
 
 // A process of this node that has not committed the key. It may not even have been started.
 void Get::ask_local(Nspace& nspace, Rank rank, Question&& question) {
-    if (nspace.has_left(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
+    if (nspace.commits_no_more(rank)) return answer(question, PMIX_ERR_NOT_FOUND);
     if (const pmix_status_t why = nspace.refused(rank); why != PMIX_SUCCESS) return answer(question, why);
     // Of itself: it would wait for a commit that it mostly cannot make while it waits. What the host has to say of it
     // may still come.
@@ -281,7 +282,7 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());
     append_owner(nspace, *blob);
-    if (nspace.has_left(rank)) {
+    if (nspace.commits_no_more(rank)) {
         const std::vector<uint8_t> over = wrap_state(nspace.name, rank, ModexState::over);
         blob->insert(blob->end(), over.begin(), over.end());
     }
@@ -309,7 +310,7 @@ void Get::modex_request(const ProcId& proc, Respond from_host) {
     // A rank that is announced by number only may still be registered.
     bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
                                                     nspace->clients.size() < nspace->local_count());
-    if (!expected || nspace->has_left(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
+    if (!expected || nspace->commits_no_more(proc.rank)) return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
     if (const pmix_status_t why = nspace->refused(proc.rank); why != PMIX_SUCCESS)
         return tell_host(std::move(respond), why, {});
     Question question;
@@ -371,7 +372,7 @@ void Get::namespace_described(Nspace& nspace) {
 }
 
 void Get::member_gone(Nspace& nspace, MemberId member) {
-    refused(nspace, rank_of(member), PMIX_ERR_NOT_FOUND);
+    if (nspace.commits_no_more(rank_of(member))) refused(nspace, rank_of(member), PMIX_ERR_NOT_FOUND);
     end_anyone(nspace);
 }
 

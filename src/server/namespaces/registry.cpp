@@ -27,6 +27,11 @@ bool Nspace::has_left(Rank rank) const noexcept {
     return std::find(gone.begin(), gone.end(), rank) != gone.end();
 }
 
+bool Nspace::commits_no_more(Rank rank) const noexcept {
+    const Client* const client = find_client(rank);
+    return has_left(rank) && (client == nullptr || !client->script_runs);
+}
+
 bool Nspace::has_rank(Rank rank) const noexcept {
     if (clients.count(rank) != 0) return true;
     if (placed.has_procs && !placed.partial) return placed.procs.node_of(rank) != kNoNode;
@@ -154,7 +159,7 @@ void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     // is changed: a caller that finds no memory calls again.
     nspace.gone.reserve(nspace.gone.size() + (state == Client::State::connected ? nspace.clients.size() : 1));
     client.state = state;
-    client.may_return = false;
+    client.may_return = client.script_runs = false;
     if (client.gone() == was_gone) return;
     if (client.gone()) {
         nspace.gone.push_back(client.rank);

@@ -43,7 +43,8 @@ struct Client {
     // The host has been asked whether it is admitted, and the server has not acted on the answer yet.
     bool at_host = false;
     std::weak_ptr<const void> admission_due;  // expired while at_host: the answer was lost
-    bool may_return = false;                  // finalized, but its process still runs: collectives go on waiting for it
+    bool may_return = false;   // finalized, but the rank's process still runs: collectives go on waiting for it
+    bool script_runs = false;  // and has started the program that finalized: it may start another one, which commits
     // Will not commit any more, unless it connects again.
     bool gone() const noexcept { return state == State::finalized || state == State::lost; }
 };
@@ -108,6 +109,8 @@ struct Nspace {
     bool is_local(common::Rank rank) const noexcept;
     // Was here and will not come back, unless it connects or is registered again.
     bool has_left(common::Rank rank) const noexcept;
+    // And nothing that may start its next program is here.
+    bool commits_no_more(common::Rank rank) const noexcept;
     bool all_local() const noexcept;  // as far as is known
     bool size_known() const noexcept { return job_size || placed.has_procs; }
     uint32_t size() const noexcept { return job_size ? *job_size : placed.procs.nranks(); }

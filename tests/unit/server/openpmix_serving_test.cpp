@@ -502,13 +502,17 @@ TEST_F(OpenPmixServingTest, Finalize_AndRegisteredAgain_ANewProcessIsWaitedFor) 
     EXPECT_STATUS(PMIX_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
 }
 
-// The kernel does not tell when it ends.
-TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForSomeSeconds) {
+// The kernel does not tell when it ends: the host does.
+TEST_F(OpenPmixServingTest, Finalize_ForGood_OthersWaitForTheHost) {
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
     EXPECT_STATUS(PMIX_SUCCESS, zero_->status_of(openpmix::FinalizeRequest{}));
     zero_->socket.reset();
-    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence));
+    const uint32_t first = one_->send(fence);
+    EXPECT_TRUE(one_->is_silent(20));
+    const pmix_proc_t proc = ProcId("job", 0).to_c();
+    PMIx_server_deregister_client(&proc, nullptr, nullptr);
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, one_->receive<openpmix::StatusReply>(first).status.value);
     EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, one_->status_of(fence)) << "at once";
 }
 
