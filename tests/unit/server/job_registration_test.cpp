@@ -26,7 +26,7 @@ TEST(JobRegistrationTest, MapsAndSizeAreEnough) {
     EXPECT_EQ(1, read(server, "job", Owner::node(1), PMIX_LOCALLDR).number());
     EXPECT_EQ("n1", read(server, "job", Owner::node(1), PMIX_HOSTNAME).string());
     for (uint32_t r = 0; r < 4; ++r) {
-        Answer local = read(server, "job", Owner::proc(r), PMIX_LOCAL_RANK);
+        auto local = read(server, "job", Owner::proc(r), PMIX_LOCAL_RANK);
         EXPECT_EQ(PMIX_UINT16, local.value.type());
         EXPECT_EQ(r / 2, local.number()) << r;
         EXPECT_EQ(PMIX_UINT16, read(server, "job", Owner::proc(r), PMIX_NODE_RANK).value.type());
@@ -332,7 +332,7 @@ TEST(JobRegistrationTest, NullStringAndQualifiedValues) {
     InfoList qualified = list_of({{"q", text("of rank 1")}, {PMIX_RANK, rank(1)}});
     list.append(PMIX_QUALIFIED_VALUE, array(qualified));
     ASSERT_STATUS(PMIX_SUCCESS, server.add_job("job", 2, list));
-    Answer a = read(server, "job", Owner::job(), PMIX_LOCALITY_STRING);
+    auto a = read(server, "job", Owner::job(), PMIX_LOCALITY_STRING);
     EXPECT_STATUS(PMIX_SUCCESS, a.status);
     EXPECT_EQ(PMIX_STRING, a.value.type());
     EXPECT_EQ(nullptr, a.value.get().data.string);
@@ -345,7 +345,7 @@ TEST(JobRegistrationTest, RankOfAServer_OfAnyNumber_IsARank) {
     TestServer server(nullptr);
     ASSERT_STATUS(PMIX_SUCCESS,
                   server.add_job("job", 1, list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SERVER_RANK, u32(3)}})));
-    Answer a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
+    auto a = read(server, "job", Owner::job(), PMIX_SERVER_RANK);
     ASSERT_STATUS(PMIX_SUCCESS, a.status);
     EXPECT_EQ(PMIX_PROC_RANK, a.value.type());
     EXPECT_EQ(3u, a.value.get().data.rank);
