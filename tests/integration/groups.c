@@ -6,10 +6,6 @@
  * (the last six with --continuous: the last rank dies) */
 #include "group_check.h"
 
-#ifndef PMIX_ERR_NOT_A_MEMBER /* headers before 7.0 */
-#define PMIX_ERR_NOT_A_MEMBER (-66)
-#endif
-
 /* Context ids, order and Get by the group's own ranks; twice, because a name may be used again. rows: R1 R3 R4 R12 */
 static void construct(int argc, char** argv) {
     (void)argc, (void)argv;

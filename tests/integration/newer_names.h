@@ -7,6 +7,12 @@
 #ifndef PMIX_GROUP_BOOTSTRAP
 #define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
 #endif
+#ifndef PMIX_GROUP_FINAL_MEMBERSHIP_ORDER
+#define PMIX_GROUP_FINAL_MEMBERSHIP_ORDER "pmix.grp.finord"
+#endif
+#ifndef PMIX_ERR_NOT_A_MEMBER
+#define PMIX_ERR_NOT_A_MEMBER (-66)
+#endif
 #ifndef WIREUP_OBSERVER
 #define WIREUP_OBSERVER "wireup.tool.observe"
 #endif
