@@ -21,7 +21,7 @@ namespace pmix::server {
 // The child of this process that is `pid` or an ancestor of it, as the host starts ranks; 0: there is none, or it
 // cannot be known (another pid namespace, no /proc, a host that has others start its processes).
 pid_t started_process_of(pid_t pid) noexcept;
-// It is a child of this process, and has not ended.
+// The process is a child of this one, and has not ended.
 bool is_running_child(pid_t pid) noexcept;
 
 class ExitWatch final : private transport::WatchHandler {

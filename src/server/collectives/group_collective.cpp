@@ -154,9 +154,8 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     InfoList infos = request.infos.take();
     // If the construct had PMIX_GROUP_NOTIFY_TERMINATION, the group is smaller already and the members have been
     // notified.
-    GroupDirectives directives = group_directives(infos);
-    directives.assign = directives.optional = false;
-    op.section.directives.merge(directives);
+    const GroupDirectives given = group_directives(infos);
+    op.section.directives.merge({.notify = given.notify, .tolerant = given.tolerant});
     op.incomplete = op.incomplete || !whole;
     const pmix_status_t rc = admit(op, peer, infos, common::Function::PMIx_Group_destruct, reply);
     if (rc != PMIX_SUCCESS) {
@@ -229,8 +228,8 @@ void Groups::give_up(RoundId id) {
     if (op != nullptr && !op->launched && !op->asked().forgive()) start(id, *op);
 }
 
-// Where the callers allow failures, the operation goes on without these, unless a caller that is notified aborts it.
-// What no caller has allowed yet, the next one may.
+// If the callers allow failures, the operation goes on without the failed members, unless a notified caller aborts it.
+// Failures that no caller allows are kept: a later caller may allow them.
 void Groups::tell_failed(Operation& op) {
     const GroupDirectives& d = op.asked();
     if (d.optional || !(d.notify || (d.tolerant && op.call == GroupCall::construct))) return;

@@ -53,7 +53,7 @@ class GroupInvitations {
     void gone_elsewhere(const common::ProcId& proc);
     // Somebody here waits for its answer, or for its invitation.
     bool waits_for(const common::ProcId& proc) const noexcept;
-    // Of these processes, those of one namespace.
+    // The processes of one namespace that somebody here waits for.
     common::ProcList awaited_of(std::string_view nspace) const;
     // What was not told for want of memory.
     void recover();

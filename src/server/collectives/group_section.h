@@ -20,7 +20,7 @@
 
 namespace pmix::server {
 
-// What callers ask for. What one of them asks for holds for all, wherever they are.
+// The directives of callers. A directive of one caller holds for all, on every node.
 struct GroupDirectives {
     bool assign = false, optional = false, notify = false, tolerant = false;
     bool adds = false;    // members that are not named

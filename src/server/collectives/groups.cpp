@@ -81,7 +81,7 @@ void Groups::lost(Group& group, const ProcId& proc, bool tell) {
     run_all(
         [&] {
             if (!tell) return;
-            // Of a process of another node each server tells the members that it has.
+            // The end of a process of another node is announced by each server to its own members.
             const ProcList living = group.living();
             announce_failure(PMIX_GROUP_MEMBER_FAILED, name, proc, registry_.is_local(proc) ? living : here(living));
         },

@@ -8,11 +8,10 @@
 //
 // A member that ends before it has called: an error for all (PMIX_ERR_PROC_TERM_WO_SYNC) when all others have called or
 // kLossWaitMs later, unless one of the callers, on any node, allows that (PMIX_GROUP_OPTIONAL, _FT_COLLECTIVE), or asks
-// to be notified
-// (_NOTIFY_TERMINATION); then the group forms without it (PMIX_ERR_PARTIAL_SUCCESS), after the handlers of the notified
-// callers have decided. A process that joins an
-// operation which has ended without it gets that status. What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the
-// host's entry, PMIX_ERR_EXISTS for a name in use, PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
+// to be notified (_NOTIFY_TERMINATION); then the group forms without it (PMIX_ERR_PARTIAL_SUCCESS), after the handlers
+// of the notified callers have decided. A process that joins an operation which has ended without it gets that status.
+// What else can go wrong: PMIX_ERR_NOT_SUPPORTED without the host's entry, PMIX_ERR_EXISTS for a name in use,
+// PMIX_ERR_NOT_FOUND for an unknown group, and any status of the host.
 #pragma once
 
 #include <functional>
@@ -28,11 +27,11 @@
 #include "common/protocol/messages.h"
 #include "server/collectives/collective_engine.h"
 #include "server/collectives/ended_operations.h"
-#include "server/collectives/far_ends.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
 #include "server/collectives/namespace_index.h"
 #include "server/collectives/open_shares.h"
+#include "server/events/far_ends.h"
 
 namespace pmix::server {
 
