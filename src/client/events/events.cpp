@@ -67,6 +67,7 @@ struct Events::Run {
     InfoList results;
     // What the running handler was given besides: freed when the handler has reported that it is done.
     InfoList with_object;
+    pmix_info_t no_info{};  // where an event without infos points to
 };
 
 // Where a handler that finishes finds us; survives us, because a handler may finish after the last finalize.
@@ -352,9 +353,11 @@ void Events::step(uint64_t id) {
         // The handlers' prototype is not const; they share one copy of the event.
         auto* infos = const_cast<pmix_info_t*>(run.event->infos.c_array());
         size_t ninfos = run.event->infos.size();
+        // Programs walk the list without a look at its length first: OpenPMIx's libraries never give NULL.
+        if (infos == nullptr) infos = &run.no_info;
         if (h.has_object) {
             run.with_object.reset();
-            run.with_object.append_all(infos, ninfos);
+            run.with_object.append_all(run.event->infos.c_array(), ninfos);
             run.with_object.append_number(PMIX_EVENT_RETURN_OBJECT, h.object, PMIX_POINTER);
             infos = run.with_object.c_array();
             ninfos = run.with_object.size();

@@ -36,6 +36,9 @@ struct Event {
     bool from_here = false;  // a process of this node notified it in its own name
     // A client's event is for its own user's processes. None: the host's, the library's, or of a user who may do all.
     std::optional<uint32_t> user;
+    // The host hands down again what it was given of this user's process: those who had it then do not get it again.
+    std::optional<uint32_t> had_by_user;
+    bool of_client = false;  // a client or a tool raised it, here or at another node
     // For processes that may know one of these jobs; empty: for all.
     std::vector<std::string> jobs;
 };

@@ -40,6 +40,14 @@ bool is_of_invitation(pmix_status_t code) {
     return code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED || code == PMIX_GROUP_INVITE_DECLINED;
 }
 
+common::Result<InfoList> marked_of_client(const InfoList& infos) {
+    InfoList out;
+    pmix_status_t rc = out.append_all(infos.c_array(), infos.size());
+    if (rc == PMIX_SUCCESS) rc = out.append_flag(kOfClientKey, true);
+    if (rc != PMIX_SUCCESS) return rc;
+    return out;
+}
+
 // Root and the server's own user could do by other means whatever an event makes a process do.
 bool is_trusted(uint32_t uid) {
     return uid == 0 || uid == ::geteuid();
@@ -85,11 +93,16 @@ bool Events::apart(std::string_view nspace, std::string_view other) const {
 
 // A rank of root's is protected as any other: only tools of the trusted users look at what other users' processes say.
 bool Events::is_for_user(const Event& event, const Peer& peer) const {
-    if (peer.kind() == PeerKind::self) return true;
+    const bool is_self = peer.kind() == PeerKind::self;
     const uint32_t uid = peer.credentials().uid;
-    if (event.user && *event.user != uid && (peer.kind() == PeerKind::client || !is_trusted(uid))) return false;
-    return event.jobs.empty() || std::any_of(event.jobs.begin(), event.jobs.end(),
-                                             [&](const std::string& job) { return segments_.may_know(peer, job); });
+    const auto sees_those_of = [&](uint32_t user) {
+        return is_self || user == uid || (peer.kind() != PeerKind::client && is_trusted(uid));
+    };
+    if (event.had_by_user && sees_those_of(*event.had_by_user)) return false;
+    if (event.user && !sees_those_of(*event.user)) return false;
+    return is_self || event.jobs.empty() ||
+           std::any_of(event.jobs.begin(), event.jobs.end(),
+                       [&](const std::string& job) { return segments_.may_know(peer, job); });
 }
 
 bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
@@ -161,7 +174,7 @@ std::vector<MemberId> Events::awaited(const Event& event) const {
     for (const auto& [name, nspace] : registry_.nspaces())
         for (const auto& [rank, client] : nspace->clients)
             if (client.state == Client::State::registered && (!event.user || *event.user == client.uid) &&
-                reaches(event, {name, rank}, false))
+                event.had_by_user != client.uid && reaches(event, {name, rank}, false))
                 members.push_back(member_id(nspace->number, rank));
     return members;
 }
@@ -234,7 +247,14 @@ bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uin
     message.status = event.code;
     message.source = event.source;
     message.range = event.range;
-    message.infos = common::Infos::borrow(event.infos.c_array(), event.infos.size());
+    InfoList marked;
+    if (event.of_client && peer.kind() == PeerKind::self) {
+        auto infos = marked_of_client(event.infos);
+        if (!infos) return false;
+        marked = std::move(infos).value();
+    }
+    const InfoList& infos = marked.empty() ? event.infos : marked;
+    message.infos = common::Infos::borrow(infos.c_array(), infos.size());
     message.sequence = listener.sequence + 1;
     message.replay_for = replay_for;
     message.nearness = nearness(event, peer);
@@ -374,22 +394,31 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     // Nobody but the host speaks for the resource manager.
     ProcId source = request.source.nspace.empty() && !from_host ? peer.id() : request.source;
     if (!may_speak_for(peer, source)) return reply.status(PMIX_ERR_NO_PERMISSIONS);
-    const auto range = static_cast<pmix_data_range_t>(request.range);
+    auto range = static_cast<pmix_data_range_t>(request.range);
     if (range > PMIX_RANGE_PROC_LOCAL) return reply.status(PMIX_ERR_BAD_PARAM);
     InfoList infos = request.infos.take();
     const pmix_status_t required = check_service(host_, infos, common::Function::PMIx_Notify_event, Entries::payload);
     if (required != PMIX_SUCCESS) return reply.status(required);
     // Nobody who is told of the event takes the sender's claim for the kernel's.
     if (!from_host) remove_ids(infos);
+    std::optional<HandedUp::Before> before;
+    if (from_host) before = handed_up_.find(infos, request.status);
+    if (before && !before->user) return reply.status(PMIX_SUCCESS);
+    if (before) range = before->range;
+    const bool of_client = !from_host || InfoView(infos).flag(kOfClientKey);
+    HandedUp::remove(infos);
     auto event = make(request.status, source, range, std::move(infos));
     if (!event) return reply.status(event.status());
     event->from_here = !from_host && source == peer.id();
+    event->of_client = of_client;
+    if (before) event->had_by_user = before->user;
     if (!from_host && !is_trusted(peer.credentials().uid)) event->user = peer.credentials().uid;
     const bool hand_up = !from_host && goes_up(*event);
     InfoList up;
     if (hand_up) {
         pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
+        if (rc == PMIX_SUCCESS) rc = handed_up_.mark(up, event->code, event->range, event->user);
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
     const bool all_here = range == PMIX_RANGE_CUSTOM && std::all_of(event->targets.begin(), event->targets.end(),
@@ -429,7 +458,9 @@ void Events::announce(pmix_status_t code, const ProcId& source, pmix_data_range_
     auto event = make(code, source, range, std::move(infos));
     if (!event) return;
     const bool hand_up = goes_up(*event);
+    event->of_client = true;
     if (!is_trusted(who.uid)) event->user = who.uid;
+    need(handed_up_.mark(up, code, event->range, event->user));
     run_all([&] { spread(std::move(event).value()); },
             [&] {
                 if (hand_up) host_.notify_event(code, source, range, std::move(up), [](HostAnswer&) {});

@@ -3,7 +3,8 @@
 //
 // Owns the registrations of all peers. Loop thread only. Every process in range gets an event from here, also the one
 // that notified it, so that for each of them its events and its registrations have one order; an event that the host
-// handed down is never handed up. What goes to one peer carries a number that rises by one. An event of a client
+// handed down is never handed up. One that the host hands down again, of this server's own client, goes to those alone
+// that did not have it. What goes to one peer carries a number that rises by one. An event of a client
 // reaches processes of the same user, whatever its range; beyond them the host decides, who may hand it down again.
 //
 // Registration and replay are one step: earlier events are replayed for the new handler alone, later ones reach all, so
@@ -25,6 +26,7 @@
 #include "server/base/reply.h"
 #include "server/events/event_cache.h"
 #include "server/events/event_codes.h"
+#include "server/events/handed_up.h"
 #include "server/host/host.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
@@ -46,6 +48,7 @@ class Events final : public LifecycleObserver {
           segments_(segments),
           self_(self),
           codes_(host),
+          handed_up_(self),
           cache_(ring) {}
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
@@ -124,6 +127,7 @@ class Events final : public LifecycleObserver {
     const Segments& segments_;
     const common::ProcId self_;
     EventCodes codes_;
+    const HandedUp handed_up_;
     EventCache cache_;
     std::map<uint64_t, Listener> listeners_;  // by the peer's serial number
     uint64_t last_number_ = 0;

@@ -376,6 +376,24 @@ TEST_F(EventsTest, SourceInfosAndTheReturnObject) {
     }
 }
 
+// Programs and hosts that were written for OpenPMIx's libraries take a list without elements, but not NULL. rows: E7
+TEST_F(EventsTest, AnEventWithoutInfos_TheListIsEmptyAndNotNull) {
+    static bool null = true;
+    static size_t length = 1;
+    const pmix_status_t code = kCode;
+    const auto handler = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos, size_t ninfos, pmix_info_t*,
+                            size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        null = infos == nullptr;
+        length = ninfos;
+        done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    ASSERT_LE(0, session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr));
+    raise(kCode);
+    drain();
+    EXPECT_FALSE(null);
+    EXPECT_EQ(0u, length);
+}
+
 // rows: E1
 TEST_F(EventsTest, NoEventBeforeTheRegistrationWasAnswered) {
     answering = false;

@@ -236,6 +236,105 @@ TEST(ServerEventsTest, WhatTheHostHandsDownIsNeverHandedUp) {
     EXPECT_EQ(0u, s.host.count("notify_event"));
 }
 
+namespace {
+
+// The host notifies an event, with infos that it may have from an upcall.
+void hand_down(TestServer& server, pmix_status_t code, const ProcId& source, pmix_data_range_t range,
+               const InfoList& infos) {
+    server.on_loop([&] {
+        common::NotifyEventRequest request;
+        request.status = code;
+        request.source = source;
+        request.range = range;
+        request.infos = common::Infos::borrow(infos.c_array(), infos.size());
+        auto bytes = common::message_bytes(request);
+        server.server->on_frame(server.server->self_peer(),
+                                common::FrameHeader::request(static_cast<uint16_t>(Command::notify_event), 5), *bytes);
+        return 0;
+    });
+}
+
+InfoList copy_of(const InfoList& infos) {
+    InfoList out;
+    EXPECT_STATUS(PMIX_SUCCESS, out.append_all(infos.c_array(), infos.size()));
+    return out;
+}
+
+}  // namespace
+
+// The host of Open MPI 4.1 notifies at once whatever it was given, in the range of the session. rows: E14
+TEST(ServerEventsTest, Notify_HostHandsTheEventDownAgain_NobodyGetsItTwice) {
+    EventsSetting s;
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) ASSERT_STATUS(PMIX_SUCCESS, s.listen(*c, {-100, -101}, 0));
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
+    for (FakeClient* c : {&s.a, &s.b}) EXPECT_EQ(1u, s.count(*c, -100));
+    const InfoList given = copy_of(s.host.last("notify_event")->infos);
+    hand_down(s.server, -100, {"job", 0}, PMIX_RANGE_SESSION, given);
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) EXPECT_EQ(0u, s.count(*c, -100));
+    hand_down(s.server, -101, {"job", 0}, PMIX_RANGE_SESSION, given);
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) EXPECT_EQ(1u, s.count(*c, -101)) << "an event of the host's own";
+    EXPECT_EQ(1u, s.host.count("notify_event"));
+    // What the resource manager alone was given has reached nobody here.
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_RM));
+    const InfoList for_host = copy_of(s.host.last("notify_event")->infos);
+    hand_down(s.server, -100, {"job", 0}, PMIX_RANGE_SESSION, for_host);
+    for (FakeClient* c : {&s.a, &s.b, &s.o}) EXPECT_EQ(1u, s.count(*c, -100));
+}
+
+// The marks of one server mean nothing to another, and no process sees them. rows: E14
+TEST(ServerEventsTest, HandedUp_AtAnotherServer_IsDelivered) {
+    InfoList given;
+    {
+        EventsSetting one;
+        ASSERT_STATUS(PMIX_SUCCESS, one.notify(one.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
+        given = copy_of(one.host.last("notify_event")->infos);
+    }
+    EXPECT_TRUE(common::InfoView(given).flag(server::kOfClientKey)) << "as OpenPMIx's servers have it";
+    EXPECT_TRUE(common::InfoView(given).has(server::kHandedUpKey));
+    EventsSetting other;
+    ASSERT_STATUS(PMIX_SUCCESS, other.listen(other.b, {-100}, 0));
+    hand_down(other.server, -100, {"job", 0}, PMIX_RANGE_NAMESPACE, given);
+    other.server.settle();
+    auto event = other.b.take_event();
+    ASSERT_TRUE(event);
+    const common::InfoView seen(event->infos.data(), event->infos.size());
+    EXPECT_FALSE(seen.has(server::kOfClientKey));
+    EXPECT_FALSE(seen.has(server::kHandedUpKey));
+    EXPECT_FALSE(other.b.take_event());
+    // A process cannot write them.
+    ASSERT_STATUS(PMIX_SUCCESS, other.notify(other.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE, copy_of(given)));
+    auto forged = other.b.take_event();
+    ASSERT_TRUE(forged);
+    EXPECT_EQ(0u, forged->infos.size()) << "nor the ids";
+}
+
+// A handler of mpirun 4.1 ends mpirun where an event of a client has no infos. rows: E14
+TEST(ServerEventsTest, OfAClient_TheHostsHandlersFindTheMarkOfOpenPmix) {
+    EventsSetting s;
+    std::vector<bool> marked;
+    s.server.on_loop([&] {
+        server::SelfPeer& self = s.server.server->self_peer();
+        self.set_sink([&](const common::FrameHeader& header, common::Bytes payload, std::span<const int>) {
+            common::EventNotify event;
+            if (header.kind == common::FrameKind::notify && common::decode_message(payload, event) == PMIX_SUCCESS)
+                marked.push_back(common::InfoView(event.infos.data(), event.infos.size()).flag(server::kOfClientKey));
+        });
+        common::RegisterEventsRequest request;
+        request.codes = {-100};
+        auto bytes = common::message_bytes(request);
+        s.server.server->on_frame(
+            self, common::FrameHeader::request(static_cast<uint16_t>(Command::register_events), 6), *bytes);
+        return 0;
+    });
+    ASSERT_STATUS(PMIX_SUCCESS, s.notify(s.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
+    ASSERT_TRUE(s.server.turn_until([&] { return marked.size() == 1; }));
+    const InfoList given = copy_of(s.host.last("notify_event")->infos);
+    hand_down(s.server, -100, {"job", 0}, PMIX_RANGE_SESSION, given);
+    hand_down(s.server, -100, {"job", 0}, PMIX_RANGE_SESSION, {});
+    ASSERT_TRUE(s.server.turn_until([&] { return marked.size() == 2; }));
+    EXPECT_EQ((std::vector<bool>{true, false}), marked) << "a client's, the host's own";
+}
+
 // rows: E10
 TEST(ServerEventsTest, ALaterJobOfTheSameNameGetsNoEventOfTheFirst) {
     EventsSetting s;

@@ -122,6 +122,42 @@ TEST_F(TwoUsers, DirectModex_OfAnotherUsersJob_IsRefusedAndItsOwnersIsNot) {
     EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, get(*bela, {"far", 0}, "k")) << "now that it is here";
 }
 
+// The host decides that other users' processes are told, too; those of the sender's have been. rows: E14
+TEST_F(TwoUsers, Event_HandedDownAgain_ReachesThoseWhoDidNotHaveIt) {
+    constexpr pmix_status_t kCode = -100;
+    for (FakeClient* c : {anna.get(), second.get(), bela.get()}) {
+        common::RegisterEventsRequest listen;
+        listen.codes = {kCode};
+        ASSERT_STATUS(PMIX_SUCCESS, c->ask<Command::register_events>(listen));
+    }
+    const auto count = [&](FakeClient& client) {
+        server->settle();
+        size_t n = 0;
+        while (client.take_event()) ++n;
+        return n;
+    };
+    common::NotifyEventRequest request;
+    request.status = kCode;
+    request.source = {"anna", 0};
+    request.range = PMIX_RANGE_GLOBAL;
+    ASSERT_STATUS(PMIX_SUCCESS, anna->ask<Command::notify_event>(request));
+    EXPECT_EQ(1u, count(*anna));
+    EXPECT_EQ(1u, count(*second));
+    EXPECT_EQ(0u, count(*bela)) << "hers alone, before the host has decided";
+    server->on_loop([&] {
+        request.range = PMIX_RANGE_SESSION;
+        const InfoList& given = host.last("notify_event")->infos;
+        request.infos = common::Infos::borrow(given.c_array(), given.size());
+        auto bytes = common::message_bytes(request);
+        server->server->on_frame(server->server->self_peer(),
+                                 common::FrameHeader::request(static_cast<uint16_t>(Command::notify_event), 5), *bytes);
+        return 0;
+    });
+    EXPECT_EQ(0u, count(*anna));
+    EXPECT_EQ(0u, count(*second));
+    EXPECT_EQ(1u, count(*bela));
+}
+
 // Whether a process of another user has a key is not told either, and the host is not asked for it.
 TEST_F(TwoUsers, Get_OfAKeyThatAnotherUsersJobLacks_IsRefusedWithoutTheHost) {
     const FarJob far(host);
