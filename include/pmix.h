@@ -166,7 +166,8 @@ PMIX_EXPORT pmix_status_t PMIx_Publish_nb(const pmix_info_t info[], size_t ninfo
  *
  * @p data holds @p ndata keys; those found are given their value and publisher, the others have the type PMIX_UNDEF.
  * The values are the caller's, freed with PMIX_PDATA_DESTRUCT. Does not wait for missing keys unless @p info has
- * PMIX_WAIT; that can be bound with PMIX_TIMEOUT. Blocks. PMIX_ERR_NOT_FOUND: no key was found.
+ * PMIX_WAIT; that can be bound with PMIX_TIMEOUT. Blocks. PMIX_ERR_PARTIAL_SUCCESS: some of the keys were found, also
+ * where PMIX_WAIT asked for no more. PMIX_ERR_NOT_FOUND: no key was found.
  * PMIX_ERR_NO_PERMISSIONS: there, but not for you.
  */
 PMIX_EXPORT pmix_status_t PMIx_Lookup(pmix_pdata_t data[], size_t ndata, const pmix_info_t info[], size_t ninfo);

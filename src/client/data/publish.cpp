@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "client/session/request.h"
 #include "client/session/results.h"
@@ -60,25 +61,22 @@ pmix_status_t prepare_unpublish(char** keys, const pmix_info_t infos[], size_t n
     return PMIX_SUCCESS;
 }
 
-// How many of the keys a lookup waits for (PMIX_WAIT; 0 there means all of them). Without it: none.
-pmix_status_t read_wait(const pmix_info_t infos[], size_t ninfos, size_t nkeys, size_t* wanted) noexcept {
+// For how many of the keys the host is to wait is its matter; that it is a number is ours.
+pmix_status_t check_wait(const pmix_info_t infos[], size_t ninfos) noexcept {
     const pmix_info_t* wait = common::InfoView(infos, ninfos).find(PMIX_WAIT);
-    *wanted = 0;
-    if (wait == nullptr) return PMIX_SUCCESS;
     int64_t n = 0;
-    if (wait->value.type != PMIX_BOOL && common::read_number(wait->value, &n) != PMIX_SUCCESS)
-        return PMIX_ERR_BAD_PARAM;
-    if (n < 0) return PMIX_ERR_BAD_PARAM;
-    *wanted = n == 0 ? nkeys : std::min(static_cast<size_t>(n), nkeys);
-    return PMIX_SUCCESS;
+    if (wait == nullptr || wait->value.type == PMIX_BOOL) return PMIX_SUCCESS;
+    const bool is_number = common::read_number(wait->value, &n) == PMIX_SUCCESS && n >= 0;
+    return is_number ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-// What a lookup as a whole has come to. wanted: so many keys were to be waited for, and a host that has not done so
-// must not pass for one that has.
-pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t wanted) noexcept {
-    if (found != 0 && common::succeeded(rc) && found < wanted) return PMIX_ERR_PARTIAL_SUCCESS;
-    if (found != 0) return rc == PMIX_ERR_PARTIAL_SUCCESS && found >= wanted ? PMIX_SUCCESS : plain(rc);
-    return common::succeeded(rc) || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc;
+// What a lookup as a whole has come to, by the Standard's "Retrieval rules for published data": PMIX_SUCCESS where all
+// was found, PMIX_ERR_PARTIAL_SUCCESS where some was, PMIX_ERR_NOT_FOUND where nothing was. A host that counts
+// otherwise is put right by what it has brought; every other status of a host stays.
+pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t asked) noexcept {
+    if (!common::succeeded(rc) && rc != PMIX_ERR_PARTIAL_SUCCESS) return rc;
+    if (found == 0) return PMIX_ERR_NOT_FOUND;
+    return found < asked ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -111,8 +109,7 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
         request.keys.emplace_back(data[i].key, length);
     }
     request.infos = Infos::borrow(infos, ninfos);
-    size_t wanted = 0;
-    if (const pmix_status_t bad = read_wait(infos, ninfos, ndata, &wanted); bad != PMIX_SUCCESS) return bad;
+    WIREUP_RETURN_IF_ERROR(check_wait(infos, ninfos));
     for (size_t i = 0; i < ndata; ++i) std::memset(&data[i].value, 0, sizeof data[i].value);
 
     common::LookupReply reply;
@@ -136,7 +133,7 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
             break;
         }
     }
-    return lookup_status(rc, found, wanted);
+    return lookup_status(rc, found, ndata);
 }
 
 pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
@@ -149,24 +146,26 @@ pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[]
     common::LookupRequest request;
     request.keys = std::move(list).value();
     request.infos = Infos::borrow(infos, ninfos);
-    size_t wanted = 0;
-    if (const pmix_status_t bad = read_wait(infos, ninfos, request.keys.size(), &wanted); bad != PMIX_SUCCESS)
-        return bad;
-    const auto done = [callback, cbdata, wanted](pmix_status_t rc, common::LookupReply& reply) {
-        auto found = common::CArray<pmix_pdata_t>::zeroed(reply.items.size());
-        if (!found) {
-            callback(found.status(), nullptr, 0, cbdata);
+    WIREUP_RETURN_IF_ERROR(check_wait(infos, ninfos));
+    const auto done = [callback, cbdata, keys = request.keys](pmix_status_t rc, common::LookupReply& reply) {
+        auto items = common::CArray<pmix_pdata_t>::zeroed(reply.items.size());
+        if (!items) {
+            callback(items.status(), nullptr, 0, cbdata);
             return;
         }
         size_t n = 0;
+        std::set<std::string_view> there;
         for (const common::PublishedItem& item : reply.items) {
-            pmix_pdata_t& data = (*found)[n];
+            pmix_pdata_t& data = (*items)[n];
             if (common::decode_value_into(item.value, &data.value) != PMIX_SUCCESS) continue;
             common::set_key(data.key, item.key);
             data.proc = item.owner.to_c();
+            there.insert(item.key);
             ++n;
         }
-        callback(lookup_status(rc, n, wanted), n == 0 ? nullptr : found->data(), n, cbdata);
+        const auto found = std::ranges::count_if(keys, [&](const std::string& key) { return there.contains(key); });
+        callback(lookup_status(rc, static_cast<size_t>(found), keys.size()), n == 0 ? nullptr : items->data(), n,
+                 cbdata);
     };
     return session.ask_nb<Command::lookup>(request, done, p.timeout_s);
 }

@@ -40,7 +40,9 @@ constexpr bool succeeded(pmix_status_t status) noexcept {
     return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED;
 }
 
-// The same without PMIX_OPERATION_SUCCEEDED: what a caller that waited is told.
+// The same without PMIX_OPERATION_SUCCEEDED: what a caller that waited, or a callback, is told. By the Standard's lists
+// of return values that status belongs to the return value of a non-blocking call alone, whose callback is not called
+// then; a host's upcall returns it in this sense too. No other status is changed.
 constexpr pmix_status_t plain(pmix_status_t status) noexcept {
     return succeeded(status) ? PMIX_SUCCESS : status;
 }

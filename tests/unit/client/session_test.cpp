@@ -226,7 +226,7 @@ TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     strcpy(data[0].key, "a");
     strcpy(data[1].key, "b");
     strcpy(data[2].key, "c");
-    EXPECT_STATUS(PMIX_SUCCESS, lookup(*session, data, 3, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, lookup(*session, data, 3, nullptr, 0));
     EXPECT_STREQ(data[0].value.data.string, "a");
     EXPECT_EQ(data[0].proc.rank, 5u);
     EXPECT_EQ(data[1].value.type, PMIX_UNDEF);
@@ -234,10 +234,49 @@ TEST_F(SessionTest, LookupMatchesByKeyAndMarksTheMissing) {
     free(data[0].value.data.string);
     free(data[2].value.data.string);
 
+    // All that was asked for, whatever the host counts.
+    strcpy(data[1].key, "c");
+    EXPECT_STATUS(PMIX_SUCCESS, lookup(*session, data, 3, nullptr, 0));
+    for (pmix_pdata_t& one : data) free(one.value.data.string);
+    // Some of it, from a host that has found out that it failed, too.
+    strcpy(data[1].key, "b");
+    answer_all<common::LookupReply>(PMIX_ERR_TIMEOUT, reply);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, lookup(*session, data, 3, nullptr, 0));
+    for (pmix_pdata_t& one : data)
+        if (one.value.type == PMIX_STRING) free(one.value.data.string);
+
     answer_all<common::LookupReply>(PMIX_SUCCESS);
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, lookup(*session, data, 3, nullptr, 0));
     answer_all<common::LookupReply>(PMIX_ERR_NO_PERMISSIONS);
     EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, lookup(*session, data, 3, nullptr, 0));
+}
+
+// rows: P4
+TEST_F(SessionTest, LookupNb_OfSomeOfTheKeys_IsPartialSuccess) {
+    struct Told {
+        Once done;
+        size_t found = 0;
+    };
+    common::LookupReply reply;
+    common::ByteWriter w;
+    common::encode_string_value(w, "x");
+    reply.items.push_back({common::ProcId("other", 5), "a", w.take()});
+    const auto look = [&](std::vector<const char*> keys, pmix_status_t of_host) {
+        Told told;
+        answer_all<common::LookupReply>(of_host, reply);
+        keys.push_back(nullptr);
+        const auto back = [](pmix_status_t status, pmix_pdata_t[], size_t n, void* cbdata) {
+            static_cast<Told*>(cbdata)->found = n;
+            static_cast<Told*>(cbdata)->done.fire(status);
+        };
+        EXPECT_STATUS(PMIX_SUCCESS, lookup_nb(*session, const_cast<char**>(keys.data()), nullptr, 0, back, &told));
+        EXPECT_TRUE(told.done.wait());
+        EXPECT_EQ(1u, told.found);
+        return told.done.status;
+    };
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look({"a", "b"}, PMIX_ERR_PARTIAL_SUCCESS));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look({"a", "b"}, PMIX_SUCCESS));
+    EXPECT_STATUS(PMIX_SUCCESS, look({"a"}, PMIX_ERR_PARTIAL_SUCCESS));
 }
 
 // PMIX_WAIT: a host that has not waited must not pass for one that has.
@@ -258,7 +297,7 @@ TEST_F(SessionTest, Lookup_WithWait_CountsWhatWasFound) {
         free(data[0].value.type == PMIX_STRING ? data[0].value.data.string : nullptr);
         return rc;
     };
-    EXPECT_STATUS(PMIX_SUCCESS, look(1));
+    EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look(1)) << "enough to go on with, and not all";
     EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look(2));
     EXPECT_STATUS(PMIX_ERR_PARTIAL_SUCCESS, look(0)) << "0 is all of them";
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, look(-1));
