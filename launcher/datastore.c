@@ -69,7 +69,7 @@ static bool same_proc(const pmix_proc_t* a, const pmix_proc_t* b) {
 static void remove_entry(struct entry** at) {
     struct entry* entry = *at;
     *at = entry->next;
-    free(entry->how.custom);
+    free(entry->how.scope.custom);
     free(entry->how.uids);
     free(entry->how.gids);
     free(entry->key);
@@ -95,9 +95,8 @@ static void* copy_list(const void* list, size_t count, size_t size) {
 }
 
 /* Is `other` within `range` of `center`? The rule is the same for readers of data and for publishers looked for. */
-static bool in_range(pmix_data_range_t range, const struct party* center, const struct party* other,
-                     const pmix_proc_t* custom, size_t ncustom) {
-    switch (range) {
+static bool in_range(const struct scope* scope, const struct party* center, const struct party* other) {
+    switch (scope->range) {
         case PMIX_RANGE_PROC_LOCAL:
             return same_proc(&center->proc, &other->proc);
         case PMIX_RANGE_LOCAL:
@@ -105,7 +104,7 @@ static bool in_range(pmix_data_range_t range, const struct party* center, const 
         case PMIX_RANGE_NAMESPACE:
             return strncmp(center->proc.nspace, other->proc.nspace, PMIX_MAX_NSLEN) == 0;
         case PMIX_RANGE_CUSTOM:
-            return procs_match(custom, ncustom, other->proc.nspace, other->proc.rank);
+            return procs_match(scope->custom, scope->ncustom, other->proc.nspace, other->proc.rank);
         case PMIX_RANGE_RM:
             return false; /* for the resource manager: no process sees it */
         default:
@@ -129,9 +128,9 @@ static bool permitted(const struct entry* entry, const struct party* who) {
 static bool taken(const struct party* who, const struct publication* how, const char* key) {
     struct entry** const chain = chain_of(key);
     for (const struct entry* entry = chain ? *chain : NULL; entry; entry = entry->next) {
-        if (entry->how.range != how->range || strcmp(entry->key, key) != 0) continue;
-        if (how->range == PMIX_RANGE_CUSTOM || how->range == PMIX_RANGE_RM) return true;
-        if (in_range(how->range, &entry->publisher, who, NULL, 0)) return true;
+        if (entry->how.scope.range != how->scope.range || strcmp(entry->key, key) != 0) continue;
+        if (how->scope.range == PMIX_RANGE_CUSTOM || how->scope.range == PMIX_RANGE_RM) return true;
+        if (in_range(&how->scope, &entry->publisher, who)) return true;
     }
     return false;
 }
@@ -142,7 +141,7 @@ static void add_entry(const struct party* who, const struct publication* how, co
     struct entry* entry = xcalloc(1, sizeof *entry);
     entry->publisher = *who;
     entry->how = *how;
-    entry->how.custom = copy_list(how->custom, how->ncustom, sizeof *how->custom);
+    entry->how.scope.custom = copy_list(how->scope.custom, how->scope.ncustom, sizeof *how->scope.custom);
     entry->how.uids = copy_list(how->uids, how->nuids, sizeof *how->uids);
     entry->how.gids = copy_list(how->gids, how->ngids, sizeof *how->gids);
     entry->key = xstrdup(info->key);
@@ -168,30 +167,30 @@ pmix_status_t datastore_publish(const struct party* who, struct publication* how
         while (strcmp((*at)->key, data[added].key) != 0) at = &(*at)->next;
         remove_entry(at);
     }
-    free(how->custom);
+    free(how->scope.custom);
     free(how->uids);
     free(how->gids);
     return status;
 }
 
-static struct entry** find(const struct party* who, pmix_data_range_t range, const char* key, bool* refused) {
+static struct entry** find(const struct party* who, const struct scope* scope, const char* key, bool* refused) {
     for (struct entry** at = chain_of(key); at && *at; at = &(*at)->next) {
         struct entry* entry = *at;
-        if (strcmp(entry->key, key) != 0 || !in_range(range, who, &entry->publisher, NULL, 0)) continue;
-        if (!in_range(entry->how.range, &entry->publisher, who, entry->how.custom, entry->how.ncustom)) continue;
+        if (strcmp(entry->key, key) != 0 || !in_range(scope, who, &entry->publisher)) continue;
+        if (!in_range(&entry->how.scope, &entry->publisher, who)) continue;
         if (permitted(entry, who)) return at;
         *refused = true;
     }
     return NULL;
 }
 
-pmix_status_t datastore_lookup(const struct party* who, pmix_data_range_t range, char* const* keys, bool take,
+pmix_status_t datastore_lookup(const struct party* who, const struct scope* scope, char* const* keys, bool take,
                                struct buffer* results, uint32_t* found) {
     size_t wanted = strings_count(keys);
     bool refused = false;
     *found = 0;
     for (size_t i = 0; i < wanted; i++) {
-        struct entry** at = find(who, range, keys[i], &refused);
+        struct entry** at = find(who, scope, keys[i], &refused);
         if (!at) continue;
         wire_put_proc(results, &(*at)->publisher.proc);
         wire_put_string(results, (*at)->key);
@@ -212,7 +211,7 @@ struct unpublished {
 static bool is_unpublished(const struct entry* entry, const void* about) {
     const struct unpublished* what = about;
     return same_proc(&entry->publisher.proc, &what->who->proc) &&
-           (what->range == PMIX_RANGE_UNDEF || what->range == entry->how.range);
+           (what->range == PMIX_RANGE_UNDEF || what->range == entry->how.scope.range);
 }
 
 void datastore_unpublish(const struct party* who, pmix_data_range_t range, char* const* keys) {

@@ -17,11 +17,15 @@ struct party { /* the process that publishes or asks, and its place */
     uint32_t uid, gid;
 };
 
-struct publication {
+struct scope {
     pmix_data_range_t range;
-    pmix_persistence_t persistence;
-    pmix_proc_t* custom; /* of PMIX_RANGE_CUSTOM; taken over */
+    pmix_proc_t* custom; /* of PMIX_RANGE_CUSTOM */
     size_t ncustom;
+};
+
+struct publication {
+    struct scope scope; /* its processes are taken over */
+    pmix_persistence_t persistence;
     uint32_t *uids, *gids; /* others who may read; taken over */
     size_t nuids, ngids;
 };
@@ -31,9 +35,9 @@ struct publication {
 pmix_status_t datastore_publish(const struct party* who, struct publication* how, const pmix_info_t* data,
                                 size_t count);
 
-/* Finds what `who` may see of the keys, published by processes within `range` of it. Found entries are written as
+/* Finds what `who` may see of the keys, published by processes within `scope` of it. Found entries are written as
  * publisher, key, value; their number is in *found. With `take`, what is to be deleted by its first read is. */
-pmix_status_t datastore_lookup(const struct party* who, pmix_data_range_t range, char* const* keys, bool take,
+pmix_status_t datastore_lookup(const struct party* who, const struct scope* scope, char* const* keys, bool take,
                                struct buffer* results, uint32_t* found);
 
 /* Removes what `who` itself published in that range (PMIX_RANGE_UNDEF: any); keys NULL: all of it. */

@@ -29,7 +29,7 @@ struct waiting { /* node 0: a lookup that waits */
     int from;
     uint64_t id;
     struct party who;
-    pmix_data_range_t range;
+    struct scope scope;
     uint32_t wanted; /* how many keys must be there */
     char** keys;
     struct timer* timer;
@@ -135,13 +135,23 @@ static void* list_of(const pmix_info_t* info, size_t ninfo, const char* key, pmi
     return memcpy(xcalloc(array->size, size), array->array, array->size * size);
 }
 
+/* The processes of PMIX_RANGE_CUSTOM: of those that may read, or of publishers. As in an event it may be one. */
+static pmix_proc_t* custom_of(const pmix_info_t* info, size_t ninfo, size_t* count) {
+    const pmix_value_t* value = info_find(info, ninfo, PMIX_EVENT_CUSTOM_RANGE);
+    if (value && value->type == PMIX_PROC && value->data.proc) {
+        *count = 1;
+        return memcpy(xcalloc(1, sizeof(pmix_proc_t)), value->data.proc, sizeof(pmix_proc_t));
+    }
+    return list_of(info, ninfo, PMIX_EVENT_CUSTOM_RANGE, PMIX_PROC, sizeof(pmix_proc_t), count);
+}
+
 /* Directives and data share one array: reserved keys are directives, all others data. PMIX_ACCESS_PERMISSIONS
  * contains the two lists of ids as an array of infos; either list may also be given by itself. */
 static struct publication publication_of(const pmix_info_t* info, size_t ninfo) {
     struct publication how = {0};
-    how.range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    how.scope.range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
     how.persistence = (pmix_persistence_t)info_number(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP);
-    how.custom = list_of(info, ninfo, PMIX_EVENT_CUSTOM_RANGE, PMIX_PROC, sizeof *how.custom, &how.ncustom);
+    how.scope.custom = custom_of(info, ninfo, &how.scope.ncustom);
     const pmix_value_t* access = info_find(info, ninfo, PMIX_ACCESS_PERMISSIONS);
     if (access && access->type == PMIX_DATA_ARRAY && access->data.darray && access->data.darray->type == PMIX_INFO) {
         info = access->data.darray->array;
@@ -152,9 +162,10 @@ static struct publication publication_of(const pmix_info_t* info, size_t ninfo) 
     return how;
 }
 
-/* A number that stands for nothing would be as good as the widest range. */
-static bool makes_sense(const pmix_info_t* info, size_t ninfo) {
+/* A number that stands for nothing would be as good as the widest range; a custom range without processes as none. */
+static bool makes_sense(const struct publication* how, const pmix_info_t* info, size_t ninfo) {
     const int64_t range = info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    if (range == PMIX_RANGE_CUSTOM && how->scope.ncustom == 0) return false;
     const int64_t persistence = info_number(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP);
     /* 5: PMIX_PERSIST_NSPACE, which older headers lack. */
     return range >= 0 && range <= PMIX_RANGE_PROC_LOCAL && persistence >= 0 && persistence <= 5;
@@ -164,11 +175,11 @@ static bool makes_sense(const pmix_info_t* info, size_t ninfo) {
 static bool try_lookup(const struct waiting* lookup, bool last) {
     struct buffer results = {0}, body = {0};
     uint32_t found;
-    pmix_status_t status = datastore_lookup(&lookup->who, lookup->range, lookup->keys, false, &results, &found);
+    pmix_status_t status = datastore_lookup(&lookup->who, &lookup->scope, lookup->keys, false, &results, &found);
     bool enough = found >= lookup->wanted;
     if (enough && !last) {
         wire_free(&results);
-        status = datastore_lookup(&lookup->who, lookup->range, lookup->keys, true, &results, &found);
+        status = datastore_lookup(&lookup->who, &lookup->scope, lookup->keys, true, &results, &found);
     }
     if (last) status = PMIX_ERR_TIMEOUT;
     if (enough || last) {
@@ -189,6 +200,7 @@ static void forget(struct waiting* lookup) {
     }
     loop_cancel(lookup->timer);
     strings_free(lookup->keys);
+    free(lookup->scope.custom);
     free(lookup);
 }
 
@@ -217,7 +229,7 @@ void on_publish(int from, uint64_t id, struct buffer* body) {
     for (size_t i = 0; i < ninfo; i++) {
         if (strncmp(info[i].key, "pmix", 4) != 0) data[count++] = info[i];
     }
-    if (body->bad || !makes_sense(info, ninfo)) count = 0;
+    if (body->bad || !makes_sense(&how, info, ninfo)) count = 0;
     pmix_status_t status = datastore_publish(&who, &how, data, count);
     free(data);
     infos_free(info, ninfo);
@@ -235,10 +247,11 @@ void on_lookup(int from, uint64_t id, struct buffer* body) {
     lookup->from = from;
     lookup->id = id;
     lookup->who = party_of(&proc, from, info, ninfo);
-    lookup->range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    lookup->scope.range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
+    lookup->scope.custom = custom_of(info, ninfo, &lookup->scope.ncustom);
     /* No process publishes within the range of the resource manager alone. Open MPI 5.0.7's MPI_Lookup_name passes a
      * variable that nobody has set (1 and 53 were seen), and means the session. */
-    if (lookup->range == PMIX_RANGE_RM) lookup->range = PMIX_RANGE_SESSION;
+    if (lookup->scope.range == PMIX_RANGE_RM) lookup->scope.range = PMIX_RANGE_SESSION;
     uint32_t keys = (uint32_t)strings_count(lookup->keys);
     if (info_find(info, ninfo, PMIX_WAIT)) { /* for so many keys; 0: for all */
         int64_t wait = info_number(info, ninfo, PMIX_WAIT, 0);
@@ -246,6 +259,13 @@ void on_lookup(int from, uint64_t id, struct buffer* body) {
     }
     double timeout = (double)info_number(info, ninfo, PMIX_TIMEOUT, 0);
     infos_free(info, ninfo);
+    if (lookup->scope.range == PMIX_RANGE_CUSTOM && lookup->scope.ncustom == 0) {
+        mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
+        free(lookup->scope.custom);
+        strings_free(lookup->keys);
+        free(lookup);
+        return;
+    }
     if (try_lookup(lookup, false)) {
         forget(lookup);
         return;

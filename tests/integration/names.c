@@ -211,6 +211,23 @@ static void ranges(int argc, char** argv) {
     CHECK_STATUS(look_up_string("to.all", &near, 1, text, sizeof text, NULL),
                  same_node(0, me.rank) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
     PMIX_INFO_DESTRUCT(&near);
+    /* Chosen publishers: one, or a list. A custom range without any process is none. */
+    pmix_proc_t publishers[2] = {rank_of_job(job_size - 1), rank_of_job(0)};
+    pmix_data_array_t both = {.type = PMIX_PROC, .size = 2, .array = publishers};
+    pmix_data_range_t custom = PMIX_RANGE_CUSTOM;
+    pmix_info_t chosen[2];
+    PMIX_INFO_LOAD(&chosen[0], PMIX_RANGE, &custom, PMIX_DATA_RANGE);
+    CHECK_STATUS(look_up_string("to.all", chosen, 1, text, sizeof text, NULL), PMIX_ERR_BAD_PARAM);
+    for (int i = 0; i < 3; i++) {
+        if (i < 2)
+            PMIX_INFO_LOAD(&chosen[1], PMIX_EVENT_CUSTOM_RANGE, &publishers[i], PMIX_PROC);
+        else
+            PMIX_INFO_LOAD(&chosen[1], PMIX_EVENT_CUSTOM_RANGE, &both, PMIX_DATA_ARRAY);
+        CHECK_STATUS(look_up_string("to.all", chosen, 2, text, sizeof text, NULL),
+                     i > 0 || job_size == 1 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+        PMIX_INFO_DESTRUCT(&chosen[1]);
+    }
+    CHECK_STATUS(publish("to.nobody", "x", PMIX_RANGE_CUSTOM, -1), PMIX_ERR_BAD_PARAM);
     fence(false);
     finish();
 }
