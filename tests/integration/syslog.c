@@ -63,11 +63,20 @@ static void said(int argc, char** argv) {
     finish();
 }
 
-/* Nobody listens: the system's log takes no answers, so nothing is known to be wrong, and nobody waits. rows: J7 */
+/* Nobody listens: what is lost is no success, and nobody waits. Another channel of the request is written. rows: J7 */
 static void lost(int argc, char** argv) {
     (void)argc, (void)argv;
     start();
-    for (int i = 0; i < 20; i++) CHECK_OK(log_to(PMIX_LOG_SYSLOG, "to nobody", NULL));
+    for (int i = 0; i < 20; i++) CHECK_STATUS(log_to(PMIX_LOG_SYSLOG, "to nobody", NULL), PMIX_ERR_NOT_AVAILABLE);
+    CHECK_STATUS(log_to(PMIX_LOG_LOCAL_SYSLOG, "to nobody", NULL), PMIX_ERR_NOT_AVAILABLE);
+    pmix_info_t both[2], directive;
+    bool yes = true;
+    PMIX_INFO_LOAD(&both[0], PMIX_LOG_SYSLOG, "to nobody", PMIX_STRING);
+    PMIX_INFO_LOAD(&both[1], PMIX_LOG_STDERR, "to stderr", PMIX_STRING);
+    CHECK_STATUS(PMIx_Log(both, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
+    PMIX_INFO_LOAD(&directive, PMIX_LOG_ONCE, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_Log(both, 2, &directive, 1));
+    for (int i = 0; i < 2; i++) PMIX_INFO_DESTRUCT(&both[i]);
     fence(false);
     finish();
 }

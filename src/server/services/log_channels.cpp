@@ -88,12 +88,14 @@ std::string syslog_line(int priority, const char* text) {
     return std::string(head) + program_invocation_short_name + ": " + text;
 }
 
-// syslog(3) waits for a daemon that does not read, without an end, so the entry goes by a socket of our own. Where
-// there is no daemon, or one with another kind of socket, it is syslog's affair.
+// syslog(3) waits for a daemon that does not read, without an end, and reports nothing where there is none, so the
+// entry goes by a socket of our own. A daemon with another kind of socket is syslog's affair.
 pmix_status_t write_syslog(int priority, const char* text, transport::Deadline deadline) {
     const transport::Descriptor line(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const sockaddr_un address{AF_UNIX, _PATH_LOG};
-    if (!line || ::connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (!line) return PMIX_ERR_OUT_OF_RESOURCE;
+    if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        if (errno != EPROTOTYPE) return PMIX_ERR_NOT_AVAILABLE;
         ::syslog(LOG_USER | priority, "%s", text);
         return PMIX_SUCCESS;
     }
@@ -104,7 +106,7 @@ pmix_status_t write_syslog(int priority, const char* text, transport::Deadline d
         if (ready != PMIX_SUCCESS) return ready;
         if (::send(line.get(), entry.data(), entry.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return PMIX_SUCCESS;
         // The daemon has ended meanwhile: nobody listens.
-        if (errno == ECONNREFUSED || errno == ENOTCONN || errno == ECONNRESET) return PMIX_SUCCESS;
+        if (errno == ECONNREFUSED || errno == ENOTCONN || errno == ECONNRESET) return PMIX_ERR_NOT_AVAILABLE;
         if (errno != EAGAIN && errno != EINTR) return PMIX_ERR_IOF_FAILURE;
     }
 }
