@@ -20,6 +20,9 @@ using common::ProcId;
 
 namespace {
 
+// Of sessions without a job.
+constexpr size_t kMostSessionsTold = 1024;
+
 constexpr uint32_t kNoSession = UINT32_MAX;  // no session has this number
 
 bool make_token(common::Token& token) noexcept {
@@ -141,13 +144,17 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
         rc = ensure_data(nspace);
         if (rc == PMIX_SUCCESS) {
             announce_locals(nspace);
+            const std::vector<uint32_t> sessions = note_sessions(session_facts_of(job));
             rc = nspace.data->apply(std::move(job), nspace.placed, nspace.own_node);
+            for (const uint32_t session : sessions)
+                if (rc == PMIX_SUCCESS) rc = tell_session(session);
             registry_.written(nspace);
         }
         if (rc == PMIX_SUCCESS) rc = nspace.data->apply_shared(resources_.all(), nspace.placed, ValueSource::resources);
         if (const auto session = sessions_.find(nspace.session.value_or(kNoSession));
             rc == PMIX_SUCCESS && session != sessions_.end())
             rc = nspace.data->apply_shared(facts_of(session->second), nspace.placed, ValueSource::host);
+        if (rc == PMIX_SUCCESS) rc = tell_of_session(nspace);
         if (rc == PMIX_SUCCESS) rc = sets_.namespace_here(nspace);
     }
     if (rc != PMIX_SUCCESS) {
@@ -169,6 +176,42 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
     if (nspace.data != nullptr) observers_.notify(&LifecycleObserver::namespace_described, nspace);
     observers_.notify(&LifecycleObserver::members_changed, nspace.name);
     return PMIX_SUCCESS;
+}
+
+// What a job's registration contains about sessions. Returns their numbers.
+std::vector<uint32_t> Registration::note_sessions(const std::vector<Fact>& facts) {
+    std::vector<uint32_t> noted;
+    for (const Fact& fact : facts) {
+        const uint32_t id = fact.owner.index;
+        if (!told_.contains(id) && told_.size() >= kMostSessionsTold)
+            std::erase_if(told_, [&](const auto& told) {
+                return std::ranges::none_of(registry_.nspaces(),
+                                            [&](const auto& entry) { return entry.second->session == told.first; });
+            });
+        told_[id][std::string(fact.key)].assign(fact.value.begin(), fact.value.end());
+        if (std::ranges::find(noted, id) == noted.end()) noted.push_back(id);
+    }
+    return noted;
+}
+
+// All jobs of a session, where one of them has brought something.
+pmix_status_t Registration::tell_session(uint32_t id) {
+    for (auto& [name, nspace] : registry_.nspaces()) {
+        if (nspace->session != id) continue;
+        WIREUP_RETURN_IF_ERROR(tell_of_session(*nspace));
+        if (nspace->data != nullptr) registry_.written(*nspace);
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t Registration::tell_of_session(Nspace& nspace) {
+    const auto told = told_.find(nspace.session.value_or(kNoSession));
+    if (told == told_.end() || nspace.data == nullptr) return PMIX_SUCCESS;
+    std::vector<Fact> facts;
+    facts.reserve(told->second.size());
+    for (const auto& [key, value] : told->second)
+        facts.push_back({dstore::Owner::session(told->first), nullptr, key, value});
+    return nspace.data->apply_shared(facts, nspace.placed, ValueSource::session);
 }
 
 void Registration::deregister_nspace(std::string_view given) {

@@ -46,7 +46,10 @@ class Registration final : public LifecycleObserver {
     // What the jobs of a session find under PMIX_SESSION_INFO. One that is known already stays as it is.
     pmix_status_t register_session(uint32_t id, JobInfo&& session);
     // Jobs that have its data keep them, as what was published is not taken back.
-    void deregister_session(uint32_t id) { sessions_.erase(id); }
+    void deregister_session(uint32_t id) {
+        sessions_.erase(id);
+        told_.erase(id);
+    }
     pmix_status_t define_process_set(std::string_view name, std::vector<common::ProcId> members) {
         return sets_.define(name, std::move(members));
     }
@@ -68,6 +71,9 @@ class Registration final : public LifecycleObserver {
     uint32_t own_node_in(const Placed& placed, const Nspace& nspace) const noexcept;
     bool name_own_node(Nspace& nspace);
     void own_node_found(Nspace& nspace);
+    std::vector<uint32_t> note_sessions(const std::vector<Fact>& facts);
+    pmix_status_t tell_session(uint32_t id);
+    pmix_status_t tell_of_session(Nspace& nspace);
     void never_registered(Nspace& nspace, common::Rank rank);
     LaunchEnv::Block environment_of(const Nspace& nspace, const Client& client,
                                     std::shared_ptr<const LaunchEnv::Edits> edits);
@@ -85,6 +91,8 @@ class Registration final : public LifecycleObserver {
     ProcessSets sets_;
     Resources resources_;
     std::map<uint32_t, JobInfo> sessions_;
+    // What jobs were registered with about their session, by key: a session's data are all its jobs'.
+    std::map<uint32_t, std::map<std::string, std::vector<uint8_t>, std::less<>>> told_;
     std::deque<std::pair<std::string, common::InfoList>> early_variables_;  // of namespaces that are still to come
     GpuList gpus_;
     NicList nics_;

@@ -383,7 +383,10 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
             if (key == PMIX_SESSION_INFO_ARRAY) {
                 uint32_t id = setup_.session_id.value_or(0);
                 if (const pmix_info_t* given = InfoView(sub, nsub).find(PMIX_SESSION_ID)) number(given->value, &id);
+                const size_t first = setup_.items.size();
                 rc = store(sub, nsub, depth + 1, Owner::session(id));
+                for (size_t k = first; k < setup_.items.size(); ++k)
+                    setup_.items[k].of_session = setup_.items[k].owner == Owner::session(id);
             }
             if (key == PMIX_APP_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::app(app_number(sub, nsub)));
             if (key == PMIX_NODE_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::node(node_place(sub, nsub)));
@@ -447,6 +450,13 @@ std::vector<Fact> facts_of(const JobInfo& said) {
         const NodeRef* node = item.owner.kind == OwnerKind::node ? &said.nodes_named[item.owner.index] : nullptr;
         facts.push_back({item.owner, node, said.key_of(item), said.value_of(item)});
     }
+    return facts;
+}
+
+std::vector<Fact> session_facts_of(const JobInfo& said) {
+    std::vector<Fact> facts;
+    for (const JobInfo::Item& item : said.items)
+        if (item.of_session) facts.push_back({item.owner, nullptr, said.key_of(item), said.value_of(item)});
     return facts;
 }
 

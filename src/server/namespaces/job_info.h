@@ -52,6 +52,7 @@ struct JobInfo {
         uint32_t key_size = 0;
         uint32_t value_at = 0;
         uint32_t value_size = 0;
+        bool of_session = false;  // in an array about a session: all its jobs have it
     };
 
     std::string nspace;
@@ -93,6 +94,8 @@ struct Fact {
     common::Bytes value;
 };
 std::vector<Fact> facts_of(const JobInfo& said);
+// Those that it contains about sessions, in arrays of theirs.
+std::vector<Fact> session_facts_of(const JobInfo& said);
 
 common::Result<JobInfo> read_job(std::string_view nspace, int nlocalprocs, const pmix_info_t* infos, size_t n);
 

@@ -151,9 +151,9 @@ pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const 
             if (place == kNoNode) continue;
             owner.index = place;
         }
-        const ValueSource present = sources_.of(owner, fact.key);
-        const bool replaces = present == ValueSource::derived || (present == source && source != ValueSource::host);
-        if (!replaces && reader().find(owner, Key(fact.key), found) == PMIX_SUCCESS) continue;
+        if (!replaces(source, sources_.of(owner, fact.key)) &&
+            reader().find(owner, Key(fact.key), found) == PMIX_SUCCESS)
+            continue;
         items.push_back({owner, {fact.key, fact.value, PMIX_GLOBAL}, source});
     }
     return put_sorted(*writer_, sources_, items);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a job's values are not its host's own word about it: those that this server has derived, and those of
-// PMIx_server_register_resources. They may be replaced by what follows from a later call; what the host has said of the
-// job itself may not.
+// Which of a job's values are not its host's own word about it: those that this server has derived, those of
+// PMIx_server_register_resources, and those that were given with another job of its session. They may be replaced by
+// what follows from a later call; what the host has said of the job itself may not.
 //
 // A plain value of one thread. Keys that are not in here, but have a value, are the host's.
 #pragma once
@@ -16,7 +16,15 @@
 
 namespace pmix::server {
 
-enum class ValueSource : uint8_t { host, derived, resources };
+enum class ValueSource : uint8_t { host, derived, resources, session };
+
+// May a value of one source take the place of one of the other?
+constexpr bool replaces(ValueSource now, ValueSource before) noexcept {
+    if (before == ValueSource::host) return false;
+    if (before == ValueSource::session && now == ValueSource::host) return true;
+    return before == ValueSource::derived || before == now ||
+           (before == ValueSource::resources && now == ValueSource::session);
+}
 
 class ValueSources {
   public:

@@ -305,6 +305,52 @@ TEST(JobRegistrationTest, RegisteredSession_ItsJobsFindIt) {
     EXPECT_EQ("seven", read(server, "early", seven, "s.a").string());
 }
 
+// What one job is registered with about its session is the session's: its other jobs have it, before and after. What a
+// job is told itself, and what is flat and so the job's, stays apart. rows: V17
+TEST(JobRegistrationTest, SessionArrayOfOneJob_IsForAllJobsOfTheSession) {
+    TestServer server(nullptr);
+    const auto job_of = [&](const char* name, uint32_t session, const InfoList& in, const InfoList& flat = {}) {
+        InfoList about = list_of({{PMIX_JOB_SIZE, u32(1)}, {PMIX_SESSION_ID, u32(session)}});
+        about.append_all(flat.c_array(), flat.size());
+        if (!in.empty()) about.append_all(list_of({{PMIX_SESSION_INFO_ARRAY, array(in)}}).c_array(), 1);
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job(name, 1, about));
+    };
+    const Owner seven = Owner::session(7);
+    const auto text_of = [&](const char* job, const char* key) { return read(server, job, seven, key).string(); };
+    const auto universe = [&](const char* job) { return read(server, job, seven, PMIX_UNIV_SIZE).number(); };
+    job_of("early", 7, {});
+    job_of("other", 8, {});
+    EXPECT_EQ(1, universe("early"));
+    job_of("first", 7, list_of({{PMIX_SESSION_ID, u32(7)}, {PMIX_UNIV_SIZE, u32(100)}, {"s.queue", text("long")}}));
+    job_of("late", 7, {});
+    for (const char* job : {"early", "first", "late"}) {
+        EXPECT_EQ(100, universe(job)) << job;
+        EXPECT_EQ("long", text_of(job, "s.queue")) << job;
+    }
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, "other", seven, "s.queue").status);
+    EXPECT_EQ(1, read(server, "other", Owner::session(8), PMIX_UNIV_SIZE).number());
+    // The newest counts, but not against a job's own.
+    job_of("own", 7, list_of({{PMIX_SESSION_ID, u32(7)}, {"s.queue", text("short")}}));
+    EXPECT_EQ("short", text_of("early", "s.queue"));
+    EXPECT_EQ("long", text_of("first", "s.queue"));
+    job_of("flat", 7, {}, list_of({{PMIX_UNIV_SIZE, u32(5)}}));
+    EXPECT_EQ(5, universe("flat"));
+    EXPECT_EQ(100, universe("early"));
+    // The session outlives the job, and ends when the host says so.
+    server.on_loop([&] {
+        server.setup().deregister_nspace("first");
+        return PMIX_SUCCESS;
+    });
+    job_of("later", 7, {});
+    EXPECT_EQ(100, universe("later"));
+    server.on_loop([&] {
+        server.parts().registration.deregister_session(7);
+        return PMIX_SUCCESS;
+    });
+    job_of("last", 7, {});
+    EXPECT_EQ(1, universe("last"));
+}
+
 // Maps as hosts of OpenPMIx 7 give them. rows: V18
 TEST(JobRegistrationTest, MapsWithTheirForm_PlaceTheRanks) {
     TestServer server(nullptr);
