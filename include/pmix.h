@@ -101,10 +101,11 @@ PMIX_EXPORT pmix_status_t PMIx_Store_internal(const pmix_proc_t *proc, const cha
  *
  * @p proc: NULL means the caller; PMIX_RANK_WILDCARD the job; PMIX_RANK_UNDEF a key that is unique in its namespace.
  * Keys that start with "pmix" are reserved: those of the caller's own job are answered from what is here and never
- * wait. Other keys are asked of the local server and of the node of @p proc, where the request waits until they are
- * committed; bound that with PMIX_TIMEOUT. @p key NULL: all values of that process, as an array of infos. @p info
- * chooses the realm (PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_APP_INFO, PMIX_NODE_INFO with their qualifiers), the
- * scope, and how far to ask (PMIX_OPTIONAL, PMIX_IMMEDIATE).
+ * wait. Any other key of a peer, wherever the peer runs: the get waits until the peer has committed something. A key
+ * that is missing then is PMIX_ERR_NOT_FOUND. With PMIX_TIMEOUT the get waits for the key itself until the limit is over
+ * (PMIX_ERR_TIMEOUT). @p key NULL: all values of that process, as an array of infos. @p info chooses the realm
+ * (PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_APP_INFO, PMIX_NODE_INFO with their qualifiers), the scope, and how far to ask
+ * (PMIX_OPTIONAL, PMIX_IMMEDIATE).
  *
  * @p val receives a new value that the caller frees with PMIX_VALUE_RELEASE. With PMIX_GET_STATIC_VALUES it points to
  * a value of the caller's, which is filled; the caller destructs it. With PMIX_GET_POINTER_VALUES it receives a
