@@ -105,7 +105,8 @@ PMIX_EXPORT pmix_status_t PMIx_Store_internal(const pmix_proc_t *proc, const cha
  * that is missing then is PMIX_ERR_NOT_FOUND. With PMIX_TIMEOUT the get waits for the key itself until the limit is over
  * (PMIX_ERR_TIMEOUT). @p key NULL: all values of that process, as an array of infos. @p info chooses the realm
  * (PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_APP_INFO, PMIX_NODE_INFO with their qualifiers), the scope, and how far to ask
- * (PMIX_OPTIONAL, PMIX_IMMEDIATE).
+ * (PMIX_OPTIONAL, PMIX_IMMEDIATE). Where PMIX_SESSION_ID, PMIX_HOSTNAME or PMIX_NODEID names whose information is
+ * meant, the job of @p proc counts where it is known and has it, the caller's where it is not.
  *
  * @p val receives a new value that the caller frees with PMIX_VALUE_RELEASE. With PMIX_GET_STATIC_VALUES it points to
  * a value of the caller's, which is filled; the caller destructs it. With PMIX_GET_POINTER_VALUES it receives a

@@ -92,6 +92,18 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
     if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(session, request));
 }
 
+// The Standard ignores the process where a session or a node is named by itself. Here the job that it names is looked
+// at first, because hosts describe sessions and nodes with a job; where that is unknown, or has nothing, the own one
+// has.
+void search_regardless_of_proc(Session& session, const GetRequest& request, Outcome& out) {
+    if (out.status != PMIX_ERR_NOT_FOUND || request.own_nspace || !request.names_session_or_node()) return;
+    GetRequest own = request;
+    own.own_nspace = true;
+    own.nspace = session.self().nspace;
+    own.rank = PMIX_RANK_WILDCARD;
+    search(session, own, out);
+}
+
 // True if the server may have a value that this process's stores do not have.
 bool server_may_know(Session& session, const GetRequest& request) noexcept {
     if (request.optional || request.refresh) return false;
@@ -152,6 +164,7 @@ void take_reply(Session& session, const GetRequest& request, pmix_status_t statu
                 out.status = PMIX_ERR_OUT_OF_RESOURCE;
             if (out.status == PMIX_ERR_NOT_FOUND && session.refuses_segments()) out.status = PMIX_ERR_NO_PERMISSIONS;
         }
+        search_regardless_of_proc(session, request, out);
     } catch (const std::bad_alloc&) {
         out.status = PMIX_ERR_NOMEM;
     }
@@ -220,6 +233,7 @@ Next look_here(Session& session, const GetRequest& request, MayTry may, Outcome&
         // Another thread has brought the segment between the two questions.
         settled = settle_here(session, request, out);
     }
+    if (settled) search_regardless_of_proc(session, request, out);
     return settled ? Next::answer : Next::ask;
 }
 

@@ -325,5 +325,77 @@ TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
     }
 }
 
+// Information of a session or of a node that is named by itself is that of the caller's where the process is of a
+// namespace that nobody knows: the Standard ignores the process there.
+class NamedRealmTest : public SessionTest {
+  protected:
+    NamedRealmTest() {
+        auto map = common::parse_proc_map("0;1").value();
+        const std::vector<std::string> nodes = {"n0", "n1"};
+        const std::vector<uint32_t> ids = {100, 101};
+        dstore::Placement placement;
+        placement.procs = &map;
+        placement.nodes = nodes;
+        placement.node_ids = ids;
+        EXPECT_STATUS(PMIX_SUCCESS, store->set_placement(placement));
+        put(dstore::Owner::session(5), PMIX_UNIV_SIZE, 64);
+        put(dstore::Owner::node(1), PMIX_MAX_PROCS, 8);
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      session->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
+        answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
+    }
+    void put(dstore::Owner owner, const char* key, uint32_t number) {
+        common::ByteWriter w;
+        EXPECT_STATUS(PMIX_SUCCESS, common::encode_value(w, common::Value::u32(number).get()));
+        const dstore::Record record{key, w.view(), PMIX_GLOBAL};
+        EXPECT_STATUS(PMIX_SUCCESS, store->put(owner, std::span(&record, 1)));
+    }
+    // The number that both forms of the call find; -1: nothing.
+    int64_t number(const char* key, const common::InfoList& infos) {
+        const pmix_proc_t nobody = common::ProcId("nobody", 7).to_c();
+        pmix_value_t* value = nullptr;
+        const pmix_status_t rc = get(*session, &nobody, key, infos.c_array(), infos.size(), &value);
+        const int64_t n = rc == PMIX_SUCCESS ? int64_t{value->data.uint32} : -1;
+        if (rc == PMIX_SUCCESS) PMIx_Value_free(value, 1);
+        struct Late {
+            Once done;
+            int64_t number = -1;
+        } late;
+        const auto back = [](pmix_status_t status, pmix_value_t* found, void* cbdata) {
+            if (status == PMIX_SUCCESS) static_cast<Late*>(cbdata)->number = found->data.uint32;
+            static_cast<Late*>(cbdata)->done.fire(status);
+        };
+        EXPECT_STATUS(PMIX_SUCCESS, get_nb(*session, &nobody, key, infos.c_array(), infos.size(), back, &late));
+        EXPECT_TRUE(late.done.wait());
+        EXPECT_EQ(n, late.number);
+        return n;
+    }
+    static common::InfoList named(const char* key, uint32_t number, bool optional = false) {
+        common::InfoList infos;
+        infos.append_number(key, number, PMIX_UINT32);
+        if (optional) infos.append_flag(PMIX_OPTIONAL, true);
+        return infos;
+    }
+    std::unique_ptr<dstore::Writer> store = dstore::Writer::create({}).value();
+};
+
+// rows: K25 K27
+TEST_F(NamedRealmTest, Get_OfASessionOrANode_IgnoresTheProcess) {
+    for (const bool optional : {false, true}) {
+        EXPECT_EQ(64, number(PMIX_UNIV_SIZE, named(PMIX_SESSION_ID, 5, optional)));
+        EXPECT_EQ(-1, number(PMIX_UNIV_SIZE, named(PMIX_SESSION_ID, 6, optional)));
+        EXPECT_EQ(8, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 101, optional)));
+        EXPECT_EQ(-1, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 100, optional)));
+    }
+    common::InfoList by_name;
+    by_name.append_string(PMIX_HOSTNAME, "n1");
+    EXPECT_EQ(8, number(PMIX_MAX_PROCS, by_name));
+    // Without a session or a node the process counts, and so does a namespace that a qualifier names.
+    EXPECT_EQ(-1, number(PMIX_UNIV_SIZE, {}));
+    common::InfoList of_nobody = named(PMIX_SESSION_ID, 5);
+    of_nobody.append_string(PMIX_NSPACE, "nobody");
+    EXPECT_EQ(-1, number(PMIX_UNIV_SIZE, of_nobody));
+}
+
 }  // namespace
 }  // namespace pmix::client::session_get_test
