@@ -32,7 +32,7 @@ struct facts { /* one question, until all have answered */
     int count;
     bool reports;
     bool table;    /* of the processes of `nspace` */
-    int only_node; /* -1: of all nodes */
+    int only_node; /* NODE_ANY: of all nodes */
     pmix_nspace_t nspace;
     struct part parts[MAX_NODES];
 };
@@ -288,10 +288,22 @@ static int node_of_name(const char* hostname) {
 }
 
 bool fact_is_one(const char* key) {
+int node_meant(const pmix_info_t* info, size_t ninfo) {
+    const char* hostname = info_string(info, ninfo, PMIX_HOSTNAME);
+    if (hostname && *hostname) {
+        const int number = node_of_name(hostname);
+        return number < 0 ? NODE_UNKNOWN : number;
+    }
+    if (!info_find(info, ninfo, PMIX_NODEID)) return NODE_ANY;
+    const int64_t number = info_number(info, ninfo, PMIX_NODEID, -1);
+    return number >= 0 && number < mesh_nodes() ? (int)number : NODE_UNKNOWN;
+}
+
     return is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE) || is(key, PMIX_QUERY_MEMORY_USAGE) ||
            is(key, PMIX_PROC_PID) || is(key, PMIX_PROC_STATE_STATUS) || is(key, PMIX_SERVER_URI) ||
-           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) || is(key, WIREUP_QUERY_REPORTS) ||
-           is(key, PMIX_QUERY_PROC_RESOURCE_USAGE) || is(key, PMIX_QUERY_NODE_RESOURCE_USAGE);
+           is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_AVAIL_PHYS_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) ||
+           is(key, WIREUP_QUERY_REPORTS) || is(key, PMIX_QUERY_PROC_RESOURCE_USAGE) ||
+           is(key, PMIX_QUERY_NODE_RESOURCE_USAGE);
 }
 
 /* Which nodes have a part of the answer; none: it cannot be had. */
@@ -300,10 +312,11 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
         for (int i = 0; i < mesh_nodes(); i++) nodes[i] = i;
         return mesh_nodes();
     }
-    int named = fact->hostname ? node_of_name(fact->hostname) : mesh_self();
+    int named = fact->node == NODE_ANY ? mesh_self() : fact->node;
     bool of_node = is(fact->key, PMIX_QUERY_NODE_RESOURCE_USAGE);
     bool one_node = is(fact->key, PMIX_SERVER_URI) || is(fact->key, PMIX_DAEMON_MEMORY) ||
-                    is(fact->key, PMIX_CLIENT_AVG_MEMORY) || (of_node && fact->hostname);
+                    is(fact->key, PMIX_AVAIL_PHYS_MEMORY) || is(fact->key, PMIX_CLIENT_AVG_MEMORY) ||
+                    (of_node && fact->node != NODE_ANY);
     const struct job* job = job_find(fact->nspace);
     if (!one_node && !job) return 0;
     bool one_rank = fact->rank != PMIX_RANK_WILDCARD && !is(fact->key, PMIX_QUERY_PROC_TABLE) &&
@@ -316,7 +329,7 @@ static int nodes_of(const struct fact* fact, int nodes[MAX_NODES]) {
         return 1;
     }
     if (is(fact->key, PMIX_PROC_PID) || is(fact->key, PMIX_PROC_STATE_STATUS)) return 0; /* names no process */
-    if (one_node || is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) || fact->hostname) {
+    if (one_node || is(fact->key, PMIX_QUERY_LOCAL_PROC_TABLE) || fact->node != NODE_ANY) {
         nodes[0] = named;
         return named >= 0 && mesh_alive(named) ? 1 : 0;
     }
@@ -335,9 +348,8 @@ void fact_ask(const struct fact* fact, fact_done done, void* argument) {
     facts->count = nodes_of(fact, nodes);
     facts->open = facts->count + 1; /* this function's own part */
     facts->reports = is(fact->key, WIREUP_QUERY_REPORTS);
-    facts->only_node = fact->hostname ? node_of_name(fact->hostname) : -1;
-    bool somewhere = !fact->hostname || facts->only_node >= 0;
-    facts->table = is(fact->key, PMIX_QUERY_PROC_TABLE) && job_find(fact->nspace) && somewhere;
+    facts->only_node = fact->node;
+    facts->table = is(fact->key, PMIX_QUERY_PROC_TABLE) && job_find(fact->nspace) && fact->node != NODE_UNKNOWN;
     PMIX_LOAD_NSPACE(facts->nspace, fact->nspace);
     struct buffer body = {0};
     wire_put_string(&body, facts->reports ? WIREUP_QUERY_REPORT : fact->key);

@@ -12,9 +12,13 @@
 struct fact { /* the caller's; used until fact_ask returns */
     const char* key;
     const char* nspace;
-    pmix_rank_t rank;     /* PMIX_RANK_WILDCARD: all of them */
-    const char* hostname; /* NULL: no node is named */
+    pmix_rank_t rank; /* PMIX_RANK_WILDCARD: all of them */
+    int node;         /* NODE_ANY: none is named; NODE_UNKNOWN: there is none of that name or number */
 };
+
+enum { NODE_ANY = -1, NODE_UNKNOWN = -2 };
+/* The node that infos name, by PMIX_HOSTNAME or else by PMIX_NODEID. */
+int node_meant(const pmix_info_t* info, size_t ninfo);
 
 /* The answer becomes the callee's; NULL: there is none. */
 typedef void (*fact_done)(pmix_value_t* value, void* argument);

@@ -19,7 +19,7 @@ struct question {
     char* key;
     pmix_nspace_t nspace; /* the qualifier, else the requester's */
     pmix_rank_t rank;     /* the qualifier, else PMIX_RANK_WILDCARD */
-    char* hostname;       /* the qualifier, else NULL */
+    int node;             /* that the qualifiers name, else NODE_ANY */
     bool unknown;         /* it has a qualifier that is not supported */
     bool answered;
     pmix_value_t value;
@@ -99,7 +99,6 @@ static void finish_when_answered(struct asking* asking) {
             info->value = question->value;
         }
         free(question->key);
-        free(question->hostname);
     }
     pmix_status_t status = answers->count == asking->count ? PMIX_SUCCESS
                            : answers->count > 0            ? PMIX_ERR_PARTIAL_SUCCESS
@@ -128,7 +127,7 @@ static void run_query(void* argument) {
         struct question* question = &asking->questions[i];
         question->answered = answer_here(question, &question->value);
         if (question->answered || question->unknown || !fact_is_one(question->key)) continue;
-        struct fact fact = {question->key, question->nspace, question->rank, question->hostname};
+        struct fact fact = {question->key, question->nspace, question->rank, question->node};
         asking->open++;
         fact_ask(&fact, fact_answered, question);
     }
@@ -140,7 +139,7 @@ static void run_query(void* argument) {
 static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* requester, struct question* question) {
     const pmix_info_t* info = query->qualifiers;
     size_t count = query->nqual;
-    const char *name = info_string(info, count, PMIX_NSPACE), *hostname = info_string(info, count, PMIX_HOSTNAME);
+    const char* name = info_string(info, count, PMIX_NSPACE);
     const pmix_value_t *proc = info_find(info, count, PMIX_PROCID), *rank = info_find(info, count, PMIX_RANK);
     question->rank = PMIX_RANK_WILDCARD;
     if (rank && rank->type == PMIX_PROC_RANK)
@@ -152,10 +151,9 @@ static void read_qualifiers(const pmix_query_t* query, const pmix_proc_t* reques
         question->rank = proc->data.proc->rank;
     }
     PMIX_LOAD_NSPACE(question->nspace, name ? name : requester->nspace);
-    if (hostname) question->hostname = xstrdup(hostname);
-    question->unknown = info_true(info, count, PMIX_QUERY_REPORT_AVG) ||
-                        info_true(info, count, PMIX_QUERY_REPORT_MINMAX) ||
-                        (!hostname && info_find(info, count, PMIX_NODEID));
+    question->node = node_meant(info, count);
+    question->unknown =
+        info_true(info, count, PMIX_QUERY_REPORT_AVG) || info_true(info, count, PMIX_QUERY_REPORT_MINMAX);
 }
 
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
@@ -198,7 +196,9 @@ void query_register(void) {
                           "PMIX_NSPACE",
                           "PMIX_PROCID",
                           "PMIX_RANK",
+                          "PMIX_AVAIL_PHYS_MEMORY",
                           "PMIX_HOSTNAME",
                           NULL};
     PMIx_Register_attributes("query", attributes);
 }
+                          "PMIX_NODEID",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* queries: PMIx_Query_info from a client to the server of its node, which is another process, and from there to the
- * host (pmixrun). usage: queries support|jobs|lost|processes|tables|failed|node_lost|summary|each|refusals NODES */
+ * host (pmixrun). usage: queries support|jobs|lost|processes|tables|failed|node_lost|summary|each|by_node|
+ * refusals NODES */
 #include <signal.h>
 
 #include "check.h"
@@ -243,6 +244,45 @@ static void processes(int argc, char** argv) {
     PMIX_INFO_DESTRUCT(&of_job);
     PMIX_INFO_DESTRUCT(&of_me);
     fence(false); /* nobody goes while others look */
+    finish();
+}
+
+/* A node is named by PMIX_HOSTNAME or by PMIX_NODEID, and both have the same answer, here and elsewhere. Of one that
+ * does
+ * not exist there is none. rows: Q16 Q17 Q20 */
+static void by_node(int argc, char** argv) {
+    (void)argc, (void)argv;
+    const char* keys[] = {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE,    PMIX_QUERY_MEMORY_USAGE,
+                          PMIX_DAEMON_MEMORY,    PMIX_CLIENT_AVG_MEMORY,         PMIX_AVAIL_PHYS_MEMORY,
+                          PMIX_SERVER_URI,       PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE};
+    start();
+    fence(false); /* what a process uses is measured where all have connected */
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        for (uint32_t node = 0; node <= nodes; node++) {
+            char name[32];
+            pmix_info_t by_name, by_number;
+            snprintf(name, sizeof name, "node%u", node + 1);
+            PMIX_INFO_LOAD(&by_name, PMIX_HOSTNAME, name, PMIX_STRING);
+            PMIX_INFO_LOAD(&by_number, PMIX_NODEID, &node, PMIX_UINT32);
+            const pmix_status_t wanted = node < nodes ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+            struct asked named = ASK(&by_name, (char*)(uintptr_t)keys[k]);
+            struct asked numbered = ASK(&by_number, (char*)(uintptr_t)keys[k]);
+            CHECK_STATUS(named.status, wanted);
+            CHECK_STATUS(numbered.status, wanted);
+            CHECK(named.n == numbered.n);
+            if (named.n > 0) {
+                const pmix_value_t *a = answer(&named, keys[k]), *b = answer(&numbered, keys[k]);
+                CHECK(a->type == b->type);
+                if (a->type == PMIX_DATA_ARRAY) CHECK(a->data.darray->size == b->data.darray->size);
+                if (a->type == PMIX_STRING) CHECK(strcmp(a->data.string, b->data.string) == 0);
+                if (a->type == PMIX_UINT64) CHECK(a->data.uint64 == b->data.uint64);
+            }
+            forget(&named);
+            forget(&numbered);
+            PMIX_INFO_DESTRUCT(&by_name);
+        }
+    }
+    fence(false);
     finish();
 }
 
@@ -525,7 +565,8 @@ static void each(int argc, char** argv) {
                                         PMIX_NSPACE,
                                         PMIX_PROCID,
                                         PMIX_RANK,
-                                        PMIX_HOSTNAME};
+                                        PMIX_HOSTNAME,
+                                        PMIX_NODEID};
     (void)argc, (void)argv;
     start();
     pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
@@ -615,7 +656,7 @@ int main(int argc, char** argv) {
     static const struct test_case cases[] = {{"support", support},     {"jobs", jobs},       {"lost", lost},
                                              {"processes", processes}, {"tables", tables},   {"failed", failed},
                                              {"node_lost", node_lost}, {"summary", summary}, {"each", each},
-                                             {"refusals", refusals}};
+                                             {"refusals", refusals},   {"by_node", by_node}};
     nodes = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     RUN_CASE(cases);
     return 0;

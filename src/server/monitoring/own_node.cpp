@@ -16,6 +16,15 @@ std::optional<bool> is_own_in(const Nspace& nspace, std::string_view name) {
     return *node == nspace.own_node;
 }
 
+bool has_nodes(const Nspace& nspace) {
+    return nspace.data != nullptr && nspace.own_node != common::kNoNode;
+}
+
+// A node without a number has that of its place.
+bool is_own_in(const Nspace& nspace, uint32_t id) {
+    return has_nodes(nspace) && nspace.data->reader().node_id(nspace.own_node).value_or(nspace.own_node) == id;
+}
+
 }  // namespace
 
 bool is_own_node(const Registry& registry, std::string_view job, std::string_view name) {
@@ -25,6 +34,36 @@ bool is_own_node(const Registry& registry, std::string_view job, std::string_vie
         if (const auto own = is_own_in(*nspace, name)) return *own;
     return std::ranges::any_of(registry.nspaces(),
                                [&](const auto& entry) { return is_own_in(*entry.second, name).value_or(false); });
+}
+
+bool is_own_node(const Registry& registry, std::string_view job, uint32_t id) {
+    // Each job numbers nodes by itself.
+    if (const Nspace* const nspace = registry.find(job); nspace != nullptr && has_nodes(*nspace))
+        return is_own_in(*nspace, id);
+    return std::ranges::any_of(registry.nspaces(), [&](const auto& entry) { return is_own_in(*entry.second, id); });
+}
+
+common::Result<NamedNode> named_node(const Registry& registry, std::string_view job, common::InfoView qualifiers) {
+    std::string_view name;
+    uint32_t id = 0;
+    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_HOSTNAME, &name));
+    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_NODEID, &id));
+    if (name.empty() && !qualifiers.has(PMIX_NODEID)) return NamedNode::none;
+    const bool own = name.empty() ? is_own_node(registry, job, id) : is_own_node(registry, job, name);
+    return own ? NamedNode::own : NamedNode::other;
+}
+
+std::string name_of_node(const Registry& registry, std::string_view job, common::InfoView qualifiers) {
+    std::string_view name;
+    uint32_t id = 0;
+    qualifiers.get(PMIX_HOSTNAME, &name);
+    if (!name.empty()) return std::string(name);
+    if (!qualifiers.has(PMIX_NODEID) || qualifiers.get(PMIX_NODEID, &id) != PMIX_SUCCESS) return {};
+    if (is_own_node(registry, job, id)) return registry.hostname();
+    const Nspace* const nspace = registry.find(job);
+    if (nspace == nullptr || nspace->data == nullptr) return {};
+    const auto node = nspace->data->reader().node_by_id(id);
+    return node ? std::string(nspace->data->reader().node_name(*node)) : std::string();
 }
 
 }  // namespace pmix::server

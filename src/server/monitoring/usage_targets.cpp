@@ -115,10 +115,10 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
     auto node_ids = elements<uint32_t>(directives, PMIX_MONITOR_TARGET_NODEIDS, PMIX_UINT32);
     for (const pmix_status_t rc : {procs.status(), pids.status(), nodes.status(), node_ids.status()})
         if (rc != PMIX_SUCCESS) return rc;
-    const std::optional<uint32_t> own_id = node_id(viewer.proc.nspace);
     const auto is_own = [&](const char* name) {
-        return name != nullptr && is_own_node(registry_, viewer.proc.nspace, name);
+        return name != nullptr && is_own_node(registry_, viewer.proc.nspace, std::string_view(name));
     };
+    const auto is_own_id = [&](uint32_t id) { return is_own_node(registry_, viewer.proc.nspace, id); };
     const auto place_node = [&](bool own) { (own ? scope.here : scope.elsewhere) = true; };
     for (const auto empty : {*procs && (*procs)->empty(), *pids && (*pids)->empty(), *nodes && (*nodes)->empty(),
                              *node_ids && (*node_ids)->empty()})
@@ -129,7 +129,7 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
         for (const pmix_node_pid_t& one : **pids) {
             if (one.pid <= 0) return PMIX_ERR_BAD_PARAM;
             const bool named = one.hostname != nullptr && one.hostname[0] != '\0';
-            const bool own = named ? is_own(one.hostname) : own_id == one.nodeid;
+            const bool own = named ? is_own(one.hostname) : is_own_id(one.nodeid);
             place_node(own);
             if (own) scope.pids.push_back(one.pid);
         }
@@ -137,7 +137,7 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
     if (*nodes)
         for (const char* name : **nodes) place_node(is_own(name));
     if (*node_ids)
-        for (const uint32_t id : **node_ids) place_node(own_id == id);
+        for (const uint32_t id : **node_ids) place_node(is_own_id(id));
     if (!*procs && !*pids) {
         scope.every_process = true;
         if (!*nodes && !*node_ids) scope.here = true;
@@ -147,14 +147,10 @@ Result<UsageScope> UsageTargets::read(InfoView directives, const UsageViewer& vi
 
 Result<UsageScope> UsageTargets::read_query(std::string_view key, const ProcId& proc, InfoView qualifiers,
                                             const UsageViewer& viewer) const {
-    std::string_view name;
-    uint32_t id = 0;
-    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_HOSTNAME, &name));
-    WIREUP_RETURN_IF_ERROR(qualifiers.get(PMIX_NODEID, &id));
-    const bool by_id = name.empty() && qualifiers.has(PMIX_NODEID);
-    if (!name.empty() && !is_own_node(registry_, proc.nspace, name)) return PMIX_ERR_NOT_FOUND;
-    if (by_id && node_id(proc.nspace) != id) return PMIX_ERR_NOT_FOUND;
-    const bool this_node = !name.empty() || by_id || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY);
+    const auto named = named_node(registry_, proc.nspace, qualifiers);
+    if (!named) return named.status();
+    if (named.value() == NamedNode::other) return PMIX_ERR_NOT_FOUND;
+    const bool this_node = named.value() == NamedNode::own || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY);
     const bool of_node = key == PMIX_QUERY_NODE_RESOURCE_USAGE;
     UsageScope scope;
     if (of_node && this_node) {

@@ -36,18 +36,17 @@ struct Question {
         if (!known.segments.may_map(requester, *nspace)) return PMIX_ERR_NO_PERMISSIONS;
         return nspace;
     }
-    // Does the query name another node than this one?
-    bool of_other_node() const {
-        std::string_view name;
-        if (qualifiers.get(PMIX_HOSTNAME, &name) == PMIX_SUCCESS && !name.empty())
-            return !is_own_node(known.registry, target.proc.nspace, name);
-        return qualifiers.has(PMIX_NODEID);
+    // Does the query name another node than this one? (What is no name and no number names none that is here.)
+    NamedNode node() const {
+        const auto named = named_node(known.registry, target.proc.nspace, qualifiers);
+        return named ? named.value() : NamedNode::other;
     }
+    bool of_other_node() const { return node() == NamedNode::other; }
     // Are its processes of this node all that is asked about? Otherwise what is known here is a part, and no answer.
     bool here_is_all(const Nspace& nspace) const {
-        std::string_view name;
-        const bool this_node = qualifiers.get(PMIX_HOSTNAME, &name) == PMIX_SUCCESS && !name.empty();
-        return !of_other_node() && (this_node || qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) || nspace.all_local());
+        const NamedNode named = node();
+        if (named != NamedNode::none) return named == NamedNode::own;
+        return qualifiers.flag(PMIX_QUERY_LOCAL_ONLY) || nspace.all_local();
     }
     pid_t pid_of(const ProcId& proc) const {
         for (const auto& [serial, peer] : known.peers)
@@ -561,15 +560,15 @@ Result<Value> answer_query(const Known& known, const Peer& requester, std::strin
         // What the host registered, if it did.
         auto said = stored(question, key);
         if (said) return said;
-        std::string_view node;
-        qualifiers.get(PMIX_HOSTNAME, &node);
+        const std::string node = name_of_node(known.registry, target.proc.nspace, qualifiers);
         if (const pmix_value_t* delivered = known.inventory.find(node, key)) return Value::copy_of(*delivered);
     }
     for (const Row& row : kRows)
         if (row.key == key) return row.answer(question);
     auto said = stored(question, key);
-    std::string_view node;
-    if (said || qualifiers.get(PMIX_HOSTNAME, &node) != PMIX_SUCCESS || node.empty()) return said;
+    if (said) return said;
+    const std::string node = name_of_node(known.registry, target.proc.nspace, qualifiers);
+    if (node.empty()) return said;
     const pmix_value_t* delivered = known.inventory.find(node, key);
     if (delivered != nullptr) return Value::copy_of(*delivered);
     return said;

@@ -119,6 +119,48 @@ TEST_F(ServerQueryTest, MemoryUsageOfOneRank_OnAnotherNode_HostIsAsked) {
     EXPECT_TRUE(host.keys.empty());
 }
 
+// A node is named by its name, by an alias or by its number, in every query that is about a node. rows: Q16 Q17 Q20
+// proves: PMIx_Query_info PMIX_QUERY_LOCAL_PROC_TABLE PMIX_HOSTNAME PMIX_NODEID server
+// proves: PMIx_Query_info PMIX_QUERY_MEMORY_USAGE PMIX_HOSTNAME PMIX_NODEID server
+// proves: PMIx_Query_info PMIX_DAEMON_MEMORY PMIX_HOSTNAME PMIX_NODEID server
+// proves: PMIx_Query_info PMIX_CLIENT_AVG_MEMORY PMIX_HOSTNAME PMIX_NODEID server
+// proves: PMIx_Query_info PMIX_AVAIL_PHYS_MEMORY PMIX_HOSTNAME PMIX_NODEID server
+// proves: PMIx_Query_info PMIX_SERVER_URI PMIX_HOSTNAME PMIX_NODEID server
+TEST_F(ServerQueryTest, ANodeByNameAliasOrNumber_InEveryQuery) {
+    InfoList here = list_of_node("n0", "alias0"), far = list_of_node("n1", "alias1"), nodes;
+    here.append_number<uint32_t>(PMIX_NODEID, 40, PMIX_UINT32);
+    far.append_number<uint32_t>(PMIX_NODEID, 41, PMIX_UINT32);
+    nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(here))).value());
+    nodes.append(PMIX_NODE_INFO_ARRAY, std::move(common::array_value(std::move(far))).value());
+    ASSERT_STATUS(PMIX_SUCCESS, server->add_job("job", 1, nodes));
+    struct Way {
+        const char* key;
+        const char* name;
+        uint32_t number;
+        bool here;
+    };
+    constexpr Way kWays[] = {{PMIX_HOSTNAME, "n0", 0, true},      {PMIX_HOSTNAME, "n1", 0, false},
+                             {PMIX_HOSTNAME, "alias0", 0, true},  {PMIX_HOSTNAME, "alias1", 0, false},
+                             {PMIX_NODEID, nullptr, 40, true},    {PMIX_NODEID, nullptr, 41, false},
+                             {PMIX_HOSTNAME, "nobody", 0, false}, {PMIX_NODEID, nullptr, 0, false}};
+    for (const char* key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE,
+                            PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_AVAIL_PHYS_MEMORY, PMIX_SERVER_URI,
+                            PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_QUERY_NODE_RESOURCE_USAGE}) {
+        for (const Way& way : kWays) {
+            InfoList qualifiers = of_job("job");
+            if (way.name != nullptr) {
+                qualifiers.append_string(way.key, way.name);
+            } else {
+                qualifiers.append_number(way.key, way.number, PMIX_UINT32);
+            }
+            const auto status = ask({key}, std::move(qualifiers)).first;
+            const std::string what = std::string(key) + ' ' + (way.name ? way.name : std::to_string(way.number));
+            EXPECT_STATUS(way.here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, status) << what;
+            EXPECT_EQ(way.here ? std::vector<std::string>() : std::vector<std::string>{key}, host.keys) << what;
+        }
+    }
+}
+
 // The host may call the node otherwise than it calls itself. rows: Q16 Q17 Q20
 TEST_F(ServerQueryTest, ThisNodeByAnAlias_IsAnsweredHere) {
     InfoList here = list_of_node("n0", "alias0,other0"), far = list_of_node("n1", "alias1"), nodes;
