@@ -55,6 +55,7 @@ static const double kReportSeconds = 7; /* that a node, perhaps a busy one, has 
 struct looking { /* a question of another node (or our own) in our library */
     int from;
     uint64_t id;
+    pmix_nspace_t table; /* the job whose processes are asked for; empty: another question */
     pmix_info_t qualifiers[3];
     char* keys[2];
     pmix_query_t query;
@@ -287,7 +288,6 @@ static int node_of_name(const char* hostname) {
     return -1;
 }
 
-bool fact_is_one(const char* key) {
 int node_meant(const pmix_info_t* info, size_t ninfo) {
     const char* hostname = info_string(info, ninfo, PMIX_HOSTNAME);
     if (hostname && *hostname) {
@@ -299,6 +299,7 @@ int node_meant(const pmix_info_t* info, size_t ninfo) {
     return number >= 0 && number < mesh_nodes() ? (int)number : NODE_UNKNOWN;
 }
 
+bool fact_is_one(const char* key) {
     return is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE) || is(key, PMIX_QUERY_MEMORY_USAGE) ||
            is(key, PMIX_PROC_PID) || is(key, PMIX_PROC_STATE_STATUS) || is(key, PMIX_SERVER_URI) ||
            is(key, PMIX_DAEMON_MEMORY) || is(key, PMIX_AVAIL_PHYS_MEMORY) || is(key, PMIX_CLIENT_AVG_MEMORY) ||
@@ -387,9 +388,42 @@ static void reply_value(int from, uint64_t id, pmix_value_t* value) {
     PMIX_VALUE_DESTRUCT(value);
 }
 
+/* The library's rows of processes that run are better: they contain the state of the connection and the program's path.
+ * How processes have ended is known here. */
+static void merge_rows(pmix_data_array_t* rows, const struct job* job, const pmix_value_t* from) {
+    const pmix_data_array_t* theirs = from->type == PMIX_DATA_ARRAY ? from->data.darray : NULL;
+    if (!theirs || theirs->type != PMIX_PROC_INFO) return;
+    for (size_t i = 0; i < rows->size; i++) {
+        pmix_proc_info_t* row = (pmix_proc_info_t*)rows->array + i;
+        for (size_t k = 0; k < theirs->size; k++) {
+            const pmix_proc_info_t* better = (const pmix_proc_info_t*)theirs->array + k;
+            if (better->proc.rank != row->proc.rank || better->pid != row->pid) continue;
+            if (job->procs[row->proc.rank].phase == PROC_ENDED) continue;
+            row->state = better->state;
+            if (!better->executable_name) continue;
+            free(row->executable_name);
+            row->executable_name = xstrdup(better->executable_name);
+        }
+    }
+}
+
+static void reply_table(struct looking* looking) {
+    const struct job* job = job_find(looking->table);
+    if (!job) {
+        mesh_reply(looking->from, looking->id, PMIX_ERR_NOT_FOUND, NULL);
+    } else {
+        pmix_value_t rows = {.type = PMIX_DATA_ARRAY, .data.darray = local_procs(job)};
+        if (looking->status == PMIX_SUCCESS) merge_rows(rows.data.darray, job, &looking->value);
+        reply_value(looking->from, looking->id, &rows);
+    }
+    if (looking->status == PMIX_SUCCESS) PMIX_VALUE_DESTRUCT(&looking->value);
+}
+
 static void library_answered(void* argument) {
     struct looking* looking = argument;
-    if (looking->status == PMIX_SUCCESS)
+    if (looking->table[0])
+        reply_table(looking);
+    else if (looking->status == PMIX_SUCCESS)
         reply_value(looking->from, looking->id, &looking->value);
     else
         mesh_reply(looking->from, looking->id, looking->status, NULL);
@@ -409,9 +443,10 @@ static void library_answers(pmix_status_t status, pmix_info_t* info, size_t ninf
 }
 
 /* Our own server has the answer; it must not hand the question back to us. */
-static void ask_library(int from, uint64_t id, const char* key, const char* nspace, pmix_rank_t rank) {
+static void ask_library(int from, uint64_t id, const char* key, const char* nspace, pmix_rank_t rank, bool table) {
     struct looking* looking = xcalloc(1, sizeof *looking);
     bool yes = true;
+    if (table) PMIX_LOAD_NSPACE(looking->table, nspace);
     looking->from = from;
     looking->id = id;
     looking->keys[0] = xstrdup(key);
@@ -435,19 +470,18 @@ void on_fact(int from, uint64_t id, struct buffer* body) {
     if (body->bad || !key || !nspace) {
         mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
     } else if (job && (is(key, PMIX_QUERY_PROC_TABLE) || is(key, PMIX_QUERY_LOCAL_PROC_TABLE))) {
-        value.type = PMIX_DATA_ARRAY;
-        value.data.darray = local_procs(job);
-        reply_value(from, id, &value);
+        ask_library(from, id, PMIX_QUERY_LOCAL_PROC_TABLE, nspace, PMIX_RANK_WILDCARD, true);
     } else if (job && rank < job->size && is(key, PMIX_PROC_PID)) {
         value.type = PMIX_PID;
         value.data.pid = job->procs[rank].pid;
         reply_value(from, id, &value);
-    } else if (job && rank < job->size && is(key, PMIX_PROC_STATE_STATUS) && !mesh_alive((int)job_node_of(job, rank))) {
+    } else if (job && rank < job->size && is(key, PMIX_PROC_STATE_STATUS) &&
+               (job->procs[rank].phase == PROC_ENDED || !mesh_alive((int)job_node_of(job, rank)))) {
         value.type = PMIX_PROC_STATE;
         value.data.state = state_of(&job->procs[rank]);
         reply_value(from, id, &value);
     } else {
-        ask_library(from, id, key, nspace, rank);
+        ask_library(from, id, key, nspace, rank, false);
     }
     free(key);
     free(nspace);

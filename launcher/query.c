@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "facts.h"
 #include "loop.h"
@@ -81,6 +82,11 @@ static bool answer_here(const struct question* question, pmix_value_t* value) {
     } else if (strcmp(question->key, PMIX_QUERY_JOB_STATUS) == 0) {
         value->type = PMIX_STATUS;
         value->data.status = status_of(job);
+    } else if (strcmp(question->key, PMIX_EXIT_CODE) == 0 && question->rank < job->size &&
+               job->procs[question->rank].phase == PROC_ENDED) {
+        const int status = job->procs[question->rank].wait_status;
+        value->type = PMIX_INT;
+        value->data.integer = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     } else {
         return false;
     }
@@ -182,6 +188,7 @@ void query_register(void) {
                           "PMIX_NUM_NODES",
                           "PMIX_JOB_NUM_APPS",
                           "PMIX_QUERY_JOB_STATUS",
+                          "PMIX_EXIT_CODE",
                           "PMIX_QUERY_PROC_TABLE",
                           "PMIX_QUERY_LOCAL_PROC_TABLE",
                           "PMIX_QUERY_MEMORY_USAGE",
@@ -189,6 +196,7 @@ void query_register(void) {
                           "PMIX_QUERY_NODE_RESOURCE_USAGE",
                           "PMIX_DAEMON_MEMORY",
                           "PMIX_CLIENT_AVG_MEMORY",
+                          "PMIX_AVAIL_PHYS_MEMORY",
                           "PMIX_SERVER_URI",
                           "PMIX_PROC_PID",
                           "PMIX_PROC_STATE_STATUS",
@@ -196,9 +204,8 @@ void query_register(void) {
                           "PMIX_NSPACE",
                           "PMIX_PROCID",
                           "PMIX_RANK",
-                          "PMIX_AVAIL_PHYS_MEMORY",
                           "PMIX_HOSTNAME",
+                          "PMIX_NODEID",
                           NULL};
     PMIx_Register_attributes("query", attributes);
 }
-                          "PMIX_NODEID",

@@ -315,6 +315,19 @@ static bool is_in_table(uint32_t rank, pmix_proc_state_t state) {
     return is;
 }
 
+/* Of one process: the state in its own query is that of the table, and the exit code is to be had too. */
+static void check_end(uint32_t rank, pmix_proc_state_t state, int code) {
+    const pmix_proc_t proc = rank_of_job(rank);
+    pmix_info_t of_it;
+    PMIX_INFO_LOAD(&of_it, PMIX_PROCID, &proc, PMIX_PROC);
+    struct asked asked = ASK(&of_it, PMIX_PROC_STATE_STATUS, PMIX_EXIT_CODE);
+    CHECK_OK(asked.status);
+    CHECK(answer(&asked, PMIX_PROC_STATE_STATUS)->data.state == state);
+    CHECK(answer(&asked, PMIX_EXIT_CODE)->type == PMIX_INT && answer(&asked, PMIX_EXIT_CODE)->data.integer == code);
+    forget(&asked);
+    PMIX_INFO_DESTRUCT(&of_it);
+}
+
 /* How processes have ended is in the table (with --continuous: rank 1 exits with 3, rank 2 is killed). rows: Q16 */
 static void failed(int argc, char** argv) {
     (void)argc, (void)argv;
@@ -327,9 +340,11 @@ static void failed(int argc, char** argv) {
         _exit(3);
     }
     while (!is_in_table(2, PMIX_PROC_STATE_ABORTED_BY_SIG)) usleep(10000); /* or the alarm */
-    CHECK(is_in_table(1, PMIX_PROC_STATE_RUNNING));
+    CHECK(is_in_table(1, PMIX_PROC_STATE_CONNECTED));
     raise_flag("killed");
     while (!is_in_table(1, PMIX_PROC_STATE_TERM_NON_ZERO)) usleep(10000);
+    check_end(2, PMIX_PROC_STATE_ABORTED_BY_SIG, 128 + SIGKILL);
+    check_end(1, PMIX_PROC_STATE_TERM_NON_ZERO, 3);
     finish();
 }
 
@@ -383,6 +398,8 @@ static void tables(int argc, char** argv) {
         const pmix_proc_info_t* row = (const pmix_proc_info_t*)table->array + rank;
         CHECK(row->proc.rank == rank && row->pid == pid_of(rank));
         CHECK(row->hostname && row->executable_name && strstr(row->executable_name, "client_queries") != NULL);
+        /* As on one node: the program that runs, and the state of its connection. */
+        CHECK(row->executable_name[0] == '/' && row->state == PMIX_PROC_STATE_CONNECTED);
         CHECK((strcmp(row->hostname, ((const pmix_proc_info_t*)table->array + me.rank)->hostname) == 0) ==
               same_node(me.rank, rank));
     }
@@ -559,9 +576,11 @@ static void each(int argc, char** argv) {
                 {PMIX_NUM_NODES, PMIX_UINT32},
                 {PMIX_JOB_NUM_APPS, PMIX_UINT32},
                 {"wireup.reports", PMIX_DATA_ARRAY}}; /* the user's own: this process has the server's user */
-    /* Others in the list: two that are asked in a form of their own (support), and qualifiers that pmixrun names. */
+    /* Others in the list: two that are asked in a form of their own (support), what only a process that has ended has
+     * (failed), and qualifiers that pmixrun names. */
     static const char* const apart[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT,
                                         PMIX_QUERY_SUPPORTED_QUALIFIERS,
+                                        PMIX_EXIT_CODE,
                                         PMIX_NSPACE,
                                         PMIX_PROCID,
                                         PMIX_RANK,

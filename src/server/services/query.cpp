@@ -186,8 +186,9 @@ pmix_status_t Query::answer_here(const Peer& peer, const pmix_query_t& query, Wo
         } else {
             value = answer_query(known_, peer, *key, *target, qualifiers);
         }
-        if (value && may_go_up && host_.of(peer).has_query() && lacks_pids(*key, *value)) {
-            // The host has started the processes, and may know those that have not connected.
+        if (value && may_go_up && host_.of(peer).has_query() && host_may_know_better(*key, *value)) {
+            // The host has started the processes: it may know those that have not connected, and how those that are
+            // lost have ended.
             work.missing.push_back({index, *key, std::move(value).value()});
         } else if (value) {
             WIREUP_RETURN_IF_ERROR(work.add(index, *key, std::move(value).value()));

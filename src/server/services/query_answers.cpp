@@ -514,7 +514,9 @@ Result<Value> stored(const Question& q, std::string_view name) {
 
 }  // namespace
 
-bool lacks_pids(std::string_view key, const Value& answer) noexcept {
+bool host_may_know_better(std::string_view key, const Value& answer) noexcept {
+    if (key == PMIX_PROC_STATE_STATUS)
+        return answer.type() == PMIX_PROC_STATE && answer.get().data.state == PMIX_PROC_STATE_COMM_FAILED;
     if (key != PMIX_QUERY_PROC_TABLE && key != PMIX_QUERY_LOCAL_PROC_TABLE) return false;
     const pmix_data_array_t* array = answer.get().type == PMIX_DATA_ARRAY ? answer.get().data.darray : nullptr;
     if (array == nullptr || array->type != PMIX_PROC_INFO) return false;

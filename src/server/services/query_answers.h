@@ -45,8 +45,9 @@ struct Target {
     bool named_rank = false;
 };
 
-// A table of processes in which some have no pid, because they have not connected or have gone.
-bool lacks_pids(std::string_view key, const common::Value& answer) noexcept;
+// A table of processes in which some have no pid, because they have not connected or have gone; the state of one whose
+// connection was lost, which says nothing about its end.
+bool host_may_know_better(std::string_view key, const common::Value& answer) noexcept;
 
 common::Result<common::Value> answer_query(const Known& known, const Peer& requester, std::string_view key,
                                            const Target& target, common::InfoView qualifiers);
