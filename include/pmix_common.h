@@ -1593,7 +1593,8 @@ typedef struct pmix_pdata {
 /* One application of a job to be spawned: maxprocs processes of cmd. */
 typedef struct pmix_app {
     char *cmd;    /* program */
-    char **argv;  /* arguments, the program's name first; ends with NULL */
+    char **argv;  /* arguments, the program's name first; ends with NULL. Where the first one is another name than cmd's
+                     (without folders), or none is there, PMIx_Spawn puts cmd's in front, but not with PMIX_INDEX_ARGV */
     char **env;   /* environment, ends with NULL */
     char *cwd;    /* working folder; NULL: the caller's */
     int maxprocs; /* processes */

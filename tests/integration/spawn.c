@@ -92,6 +92,16 @@ static void named(int argc, char** argv) {
     child_done(argv[1]);
 }
 
+/* called FLAG WORD...: argv[0] is the program's name, and all words follow */
+static void called(int argc, char** argv) {
+    const char* name = strrchr(program, '/');
+    CHECK(argc == 3);
+    CHECK(strcmp(name ? name + 1 : program, "client_spawn") == 0);
+    start();
+    CHECK(strcmp(argv[1], "-v") == 0 && strcmp(argv[2], "2") == 0);
+    child_done(argv[0]);
+}
+
 /* session FLAG: runs in the node's own directory */
 static void session(int argc, char** argv) {
     char wdir[4096];
@@ -434,6 +444,13 @@ static void places(int argc, char** argv) {
         CHECK_OK(spawn(&info, 1, &app, 1, nspace));
         await_children("named", 3);
 
+        /* Arguments alone, as MPICH gives them. */
+        app_of(&app, 2, "called", "called", "-v", "2", NULL);
+        free(app.argv[0]);
+        memmove(app.argv, app.argv + 1, 15 * sizeof *app.argv);
+        CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
+        await_children("called", 2);
+
         app_of(&app, 3, "session", "session", NULL);
         PMIX_INFO_LOAD(&info, PMIX_SET_SESSION_CWD, &yes, PMIX_BOOL);
         CHECK_OK(spawn(&info, 1, &app, 1, nspace));
@@ -584,6 +601,7 @@ int main(int argc, char** argv) {
         {"settings", settings},
         {"stays", stays},
         {"named", named},
+        {"called", called},
         {"session", session},
         {"inherited", inherited},
     };

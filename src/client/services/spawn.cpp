@@ -69,6 +69,53 @@ pmix_status_t add_environment(pmix_app_t& app, bool open_mpi) {
     return PMIX_SUCCESS;
 }
 
+std::string_view base_name(std::string_view path) noexcept {
+    const size_t end = path.find_last_not_of('/');
+    if (end == std::string_view::npos) return path.substr(0, 1);
+    path = path.substr(0, end + 1);
+    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// Arguments alone, without the program's name in front.
+bool lacks_name(const pmix_app_t& app) noexcept {
+    if (app.cmd == nullptr) return false;
+    return app.argv == nullptr || app.argv[0] == nullptr || base_name(app.cmd) != base_name(app.argv[0]);
+}
+
+pmix_status_t put_name_first(pmix_app_t& app) {
+    size_t n = 0;
+    while (app.argv != nullptr && app.argv[n] != nullptr) ++n;
+    if (n + 1 > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
+    auto* grown = static_cast<char**>(std::realloc(app.argv, (n + 2) * sizeof(char*)));
+    if (grown == nullptr) return PMIX_ERR_NOMEM;
+    app.argv = grown;
+    app.argv[n] = nullptr;
+    char* name = ::strdup(std::string(base_name(app.cmd)).c_str());
+    if (name == nullptr) return PMIX_ERR_NOMEM;
+    std::memmove(app.argv + 1, app.argv, (n + 1) * sizeof(char*));
+    app.argv[0] = name;
+    return PMIX_SUCCESS;
+}
+
+// MPICH's MPI_Comm_spawn, for one, gives the arguments without the program's name, and OpenPMIx's client puts it in
+// front. With PMIX_INDEX_ARGV the first argument is the name, whatever it is.
+pmix_status_t send_names(common::SpawnRequest& request) {
+    const bool of_all = InfoView(request.infos.data(), request.infos.size()).flag(PMIX_INDEX_ARGV);
+    const auto changes = [&](const pmix_app_t& app) {
+        const InfoView own(app.info, app.ninfo);
+        const bool has_first = app.argv != nullptr && app.argv[0] != nullptr;
+        const bool indexed = own.has(PMIX_INDEX_ARGV) ? own.flag(PMIX_INDEX_ARGV) : of_all;
+        return lacks_name(app) && !(indexed && has_first);
+    };
+    if (std::none_of(request.apps.begin(), request.apps.end(), changes)) return PMIX_SUCCESS;
+    auto apps = common::CArray<pmix_app_t>::copy_of(request.apps.data(), request.apps.size());
+    if (!apps) return apps.status();
+    for (pmix_app_t& app : *apps)
+        if (changes(app)) WIREUP_RETURN_IF_ERROR(put_name_first(app));
+    request.apps = common::Apps(std::move(apps).value());
+    return PMIX_SUCCESS;
+}
+
 // PMIX_SETUP_APP_ENVARS, of the job or of one program: the caller's environment, as far as it is the programming
 // model's and this library's, is sent too, and the request is marked so that the host does not do it again.
 pmix_status_t send_environment(common::SpawnRequest& request) {
@@ -193,7 +240,8 @@ common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ni
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
     p.request.apps = common::Apps::borrow(apps, napps);
-    rc = send_directory(p.request);
+    rc = send_names(p.request);
+    if (rc == PMIX_SUCCESS) rc = send_directory(p.request);
     if (rc == PMIX_SUCCESS) rc = send_environment(p.request);
     if (rc != PMIX_SUCCESS) return rc;
     return p;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIX_SETUP_APP_ENVARS of a spawn: what of the caller's environment goes along with the request, and what
-// is told; and in which folder its programs start.
+// is told; in which folder its programs start, and with which name in front of their arguments.
 #include <gtest/gtest.h>
 #include <pmix.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,21 +49,28 @@ class SpawnEnvironment : public ::testing::Test {
         };
         session.set_channel(std::move(owned));
         ASSERT_STATUS(PMIX_SUCCESS, loop->start());
-        char command[] = "true";
+        std::string command = command_of_both;
         std::vector<char*> env;
         for (std::string& entry : env_of_second) env.push_back(entry.data());
         env.push_back(nullptr);
         pmix_app_t apps[2] = {};
         for (pmix_app_t& app : apps) {
-            app.cmd = command;
+            app.cmd = command.data();
             app.maxprocs = 1;
         }
         if (!cwd_of_first.empty()) apps[0].cwd = cwd_of_first.data();
         apps[1].env = env.data();
+        std::vector<char*> argv;
+        if (argv_of_second.has_value()) {
+            for (std::string& word : *argv_of_second) argv.push_back(word.data());
+            argv.push_back(nullptr);
+            apps[1].argv = argv.data();
+        }
         apps[1].info = of_second.c_array();
         apps[1].ninfo = of_second.size();
         EXPECT_EQ(status, spawn(session, of_job.c_array(), of_job.size(), apps, 2, nullptr));
         EXPECT_EQ(env.data(), apps[1].env) << "the caller's arrays stay as they are";
+        EXPECT_EQ(argv_of_second.has_value() ? argv.data() : nullptr, apps[1].argv);
         loop->post([&] { session.shut(PMIX_ERR_INIT); });
         loop->stop();
         transport::LoopRole role(*loop);
@@ -74,6 +82,11 @@ class SpawnEnvironment : public ::testing::Test {
         std::sort(all.begin(), all.end());
         return all;
     }
+    std::vector<std::string> argv(size_t app) const {
+        std::vector<std::string> all;
+        for (char** word = request.apps[app].argv; word != nullptr && *word != nullptr; ++word) all.emplace_back(*word);
+        return all;
+    }
     bool told() const { return InfoView(request.infos.data(), request.infos.size()).flag(PMIX_ENVARS_HARVESTED); }
 
     static constexpr std::pair<const char*, const char*> kHere[] = {{"OMPI_MCA_test_spawn", "a=b"},
@@ -82,6 +95,8 @@ class SpawnEnvironment : public ::testing::Test {
                                                                     {"test_spawn", "x"}};
     common::SpawnRequest request;
     std::string cwd_of_first;
+    std::string command_of_both = "true";
+    std::optional<std::vector<std::string>> argv_of_second;
 };
 
 using Strings = std::vector<std::string>;
@@ -148,6 +163,47 @@ TEST_F(SpawnEnvironment, AFolderThatIsNoFullPathIsTheCallers) {
     EXPECT_EQ(here + "/sub", request.apps[0].cwd);
     EXPECT_EQ("/usr", folder_of({request.apps[1].info, request.apps[1].ninfo}));
     EXPECT_EQ(nullptr, request.apps[1].cwd);
+}
+
+// rows: C5
+TEST_F(SpawnEnvironment, ArgumentsWithoutTheProgramsNameGetIt) {
+    const struct {
+        const char* command;
+        std::optional<Strings> given;
+        Strings sent;
+    } cases[] = {
+        {"/usr/bin/child", Strings{"-v", "2"}, {"child", "-v", "2"}},
+        {"./child", Strings{"child.so"}, {"child", "child.so"}},
+        {"child", Strings{}, {"child"}},
+        {"/usr/bin/child", std::nullopt, {"child"}},
+        {"./child", Strings{"/elsewhere/child", "x"}, {"/elsewhere/child", "x"}},
+        {"/usr/bin/child", Strings{"child", "child"}, {"child", "child"}},
+        {"child", Strings{"bin/"}, {"child", "bin/"}},
+        {"bin/child/", Strings{"child//"}, {"child//"}},
+        {"/", Strings{"//", "x"}, {"//", "x"}},
+        {"child", Strings{""}, {"child", ""}},
+    };
+    for (const auto& c : cases) {
+        SCOPED_TRACE(c.command);
+        command_of_both = c.command;
+        argv_of_second = c.given;
+        spawn_two({});
+        EXPECT_EQ(c.sent, argv(1));
+    }
+}
+
+// rows: C5
+TEST_F(SpawnEnvironment, WithTheRankInIt_TheNameIsTheFirstArgument) {
+    argv_of_second = Strings{"worker", "x"};
+    spawn_two(flags({PMIX_INDEX_ARGV}));
+    EXPECT_EQ((Strings{"worker", "x"}), argv(1));
+    EXPECT_EQ((Strings{"true"}), argv(0));
+    spawn_two({}, flags({PMIX_INDEX_ARGV}));
+    EXPECT_EQ((Strings{"worker", "x"}), argv(1));
+    InfoList no;
+    no.append_flag(PMIX_INDEX_ARGV, false);
+    spawn_two(flags({PMIX_INDEX_ARGV}), std::move(no));
+    EXPECT_EQ((Strings{"true", "worker", "x"}), argv(1));
 }
 
 // rows: C5
