@@ -109,12 +109,11 @@ PMIX_EXPORT pmix_status_t PMIx_Store_internal(const pmix_proc_t *proc, const cha
  * meant, the job of @p proc counts where it is known and has it, the caller's where it is not.
  *
  * @p val receives a new value that the caller frees with PMIX_VALUE_RELEASE. With PMIX_GET_STATIC_VALUES it points to
- * a value of the caller's, which is filled; the caller destructs it. With PMIX_GET_POINTER_VALUES it receives a
+ * a value of the caller's, which is filled, whatever its type; PMIX_VALUE_DESTRUCT frees what it points to. With PMIX_GET_POINTER_VALUES it receives a
  * pointer into the library, which stays valid until finalize and is not to be freed. On failure *val is NULL.
  *
  * A value that is known here costs no lock and no message; otherwise the call blocks. PMIX_ERR_NOT_FOUND,
- * PMIX_ERR_TIMEOUT, PMIX_ERR_EXISTS_OUTSIDE_SCOPE (it is there, but not for the caller). PMIX_ERR_GET_MALLOC_REQD: no
- * pointer into the library was possible, so the value is new memory and the caller's after all.
+ * PMIX_ERR_TIMEOUT, PMIX_ERR_EXISTS_OUTSIDE_SCOPE (it is there, but not for the caller).
  */
 PMIX_EXPORT pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[], const pmix_info_t info[], size_t ninfo,
                                    pmix_value_t **val);

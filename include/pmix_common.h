@@ -1864,7 +1864,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_REPORT_AGE         "wireup.rep.age"     /* double: seconds since it began */
 
 /* Status codes. The last two are other names of released codes. */
-#define PMIX_ERR_GET_MALLOC_REQD        (-2800) /* no pointer was possible: the value is the caller's */
+#define PMIX_ERR_GET_MALLOC_REQD        (-2800)                  /* of old releases; no function returns it */
 #define PMIX_ERR_LOST_SERVER_CONNECTION PMIX_ERR_LOST_CONNECTION /* the connection to the local server is lost */
 #define PMIX_ERR_FAILED_COMM            PMIX_ERR_COMM_FAILURE    /* a message could not be packed or unpacked */
 

@@ -162,8 +162,13 @@ static void values(void) {
     memset(&storage, 0, sizeof storage);
     CHECK_OK(PMIx_Get(&peer, "v.number", &statics, 1, &into));
     CHECK(into == &storage && storage.type == PMIX_UINT32 && storage.data.uint32 == 1);
-    CHECK_OK(PMIx_Get(&peer, "v.text", &statics, 1, &into)); /* the text itself is the store's */
-    CHECK(into == &storage && storage.type == PMIX_STRING && strcmp(storage.data.string, "text") == 0);
+    PMIX_VALUE_DESTRUCT(&storage);
+    for (int i = 0; i < 2; i++) { /* the text too is the caller's, to write to and to free */
+        CHECK_OK(PMIx_Get(&peer, "v.text", &statics, 1, &into));
+        CHECK(into == &storage && storage.type == PMIX_STRING && strcmp(storage.data.string, "text") == 0);
+        storage.data.string[0] = 'T';
+        PMIX_VALUE_DESTRUCT(&storage);
+    }
     into = NULL;
     CHECK_STATUS(PMIx_Get(&peer, "v.number", &statics, 1, &into), PMIX_ERR_BAD_PARAM);
     CHECK_STATUS(PMIx_Get_nb(&peer, "v.number", &statics, 1, take_number, NULL), PMIX_ERR_NOT_SUPPORTED);

@@ -237,31 +237,16 @@ Next look_here(Session& session, const GetRequest& request, MayTry may, Outcome&
     return settled ? Next::answer : Next::ask;
 }
 
-// True for numbers, which point to nothing outside the value.
-bool is_flat(const pmix_value_t& value) noexcept {
-    uint64_t number = 0;
-    return value.type == PMIX_BOOL || common::read_number(value, &number) != PMIX_ERR_BAD_PARAM;
-}
-
-// PMIX_GET_STATIC_VALUES: pointers go into the store where they can.
-pmix_status_t fill_storage(Session& session, Outcome& out, pmix_value_t* storage) {
-    if (!out.is_made && out.hit.pin()) {
-        const pmix_status_t rc = common::borrow_value(out.hit.bytes(), storage);
-        if (rc == PMIX_SUCCESS && !is_flat(*storage)) session.borrowed().note(out.hit.bytes());
-        if (rc != PMIX_ERR_GET_MALLOC_REQD) return rc;
-    }
-    if (out.is_made) {
-        *storage = out.made.take();
-    } else {
-        WIREUP_RETURN_IF_ERROR(common::decode_value_into(out.hit.bytes(), storage));
-    }
-    // Everything else is now memory of the caller's.
-    return is_flat(*storage) ? PMIX_SUCCESS : PMIX_ERR_GET_MALLOC_REQD;
+// PMIX_GET_STATIC_VALUES: the caller destructs the value, so whatever it points to is memory of the caller's.
+pmix_status_t fill_storage(Outcome& out, pmix_value_t* storage) {
+    if (!out.is_made) return common::decode_value_into(out.hit.bytes(), storage);
+    *storage = out.made.take();
+    return PMIX_SUCCESS;
 }
 
 pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out, pmix_value_t** ret_value) {
     if (request.required_unknown) return PMIX_ERR_NOT_SUPPORTED;
-    if (request.into_caller) return fill_storage(session, out, *ret_value);
+    if (request.into_caller) return fill_storage(out, *ret_value);
     if (request.by_pointer) {
         common::Result<const pmix_value_t*> value = PMIX_ERR_NOT_FOUND;
         if (out.is_made) {

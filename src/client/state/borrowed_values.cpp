@@ -33,11 +33,6 @@ common::Result<const pmix_value_t*> BorrowedValues::borrow(common::Bytes bytes) 
     return value.value();
 }
 
-void BorrowedValues::note(common::Bytes bytes) {
-    MutexLock lock(mutex_);
-    places_.emplace(bytes.data(), bytes.size());
-}
-
 std::vector<common::Bytes> BorrowedValues::ranges() {
     MutexLock lock(mutex_);
     std::vector<common::Bytes> all;

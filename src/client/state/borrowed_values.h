@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to which callers have pointers (PMIX_GET_POINTER_VALUES, PMIX_GET_STATIC_VALUES): they stay where they are
-// until the last finalize, also when their namespace ends before.
+// Values to which callers have pointers (PMIX_GET_POINTER_VALUES): they stay where they are until the last finalize,
+// also when their namespace ends before.
 //
 // Owns one pmix_value_t per distinct encoded value that is borrowed, and what such a value needs beside the store's
 // bytes. Any thread, one mutex: pointers are the rare way to get. Asking again for the same bytes gives the same
@@ -23,11 +23,9 @@ class BorrowedValues {
   public:
     // bytes are in a store, which keeps what ranges() lists: the value points into them.
     common::Result<const pmix_value_t*> borrow(common::Bytes bytes);
-    // The caller has pointers into bytes that are in a store.
-    void note(common::Bytes bytes);
     // bytes do not stay: a copy is kept.
     common::Result<const pmix_value_t*> keep(common::Bytes bytes);
-    // All that borrow() and note() were given.
+    // All that borrow() was given.
     std::vector<common::Bytes> ranges();
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gets of a session: what the server is asked and what not, callbacks, values that are not copied, and more Get_nb than
 // a server takes.
+#include "support/random_value.h"
 #include "support/status.h"
 #include "unit/client/session_setting.h"
 
@@ -223,11 +224,12 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "s", statics.c_array(), 1, &into));
     EXPECT_EQ(into, &storage);
     EXPECT_STREQ(storage.data.string, "other");
+    common::destroy_value(&storage);
     ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "n", statics.c_array(), 1, &into));
     EXPECT_EQ(storage.data.integer, 7);
     into = nullptr;
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, get(*session, nullptr, "n", statics.c_array(), 1, &into));
-    // What needs memory of its own: the library keeps it, or it is the caller's.
+    // What needs memory of its own: the library keeps it.
     const pmix_proc_t peer = common::ProcId("job", 5).to_c();
     common::Value of_peer = std::move(common::Value::load(&peer, PMIX_PROC)).value();
     ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "p", of_peer.c_ptr()));
@@ -236,16 +238,36 @@ TEST_F(SessionTest, StaticAndBorrowedValues) {
     EXPECT_EQ(first, again);
     ASSERT_EQ(first->type, PMIX_PROC);
     EXPECT_EQ(first->data.proc->rank, 5u);
+    // A text that is made for the caller has no place in the store.
     into = &storage;
-    EXPECT_STATUS(PMIX_ERR_GET_MALLOC_REQD, get(*session, nullptr, "p", statics.c_array(), 1, &into));
-    ASSERT_EQ(storage.type, PMIX_PROC);
-    EXPECT_EQ(storage.data.proc->rank, 5u);
-    common::destroy_value(&storage);
-    // A text that is made for the caller has no place in the store to point to.
-    into = &storage;
-    EXPECT_STATUS(PMIX_ERR_GET_MALLOC_REQD, get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into));
+    ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, PMIX_NSPACE, statics.c_array(), 1, &into));
     EXPECT_STREQ(storage.data.string, "job");
-    free(storage.data.string);
+    common::destroy_value(&storage);
+}
+
+// rows: K11 K35
+TEST_F(SessionTest, StaticValueOfEveryType_IsTheCallersToDestruct) {
+    common::InfoList statics;
+    statics.append_flag(PMIX_GET_STATIC_VALUES, true);
+    for (const pmix_data_type_t type : test::RandomValue::types()) {
+        SCOPED_TRACE(type);
+        pmix_value_t sample, storage;
+        test::RandomValue(type).value(&sample, type);
+        ASSERT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "sample", &sample));
+        for (int time = 0; time < 2; ++time) {
+            std::memset(&storage, 0x5a, sizeof storage);
+            pmix_value_t* into = &storage;
+            ASSERT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "sample", statics.c_array(), 1, &into));
+            EXPECT_EQ(&storage, into);
+            EXPECT_EQ(PMIX_EQUAL, common::compare_values(sample, storage));
+            // Nothing of it is the store's: it may be written to and freed.
+            if (type == PMIX_STRING && storage.data.string != nullptr) storage.data.string[0] ^= 1;
+            common::destroy_value(&storage);
+        }
+        common::destroy_value(&sample);
+    }
+}
+
 }
 
 // A process that reads when it makes a call, with a segment that the server has replaced meanwhile.
@@ -304,6 +326,7 @@ TEST_F(ReplacedSegmentTest, Get_NewOneIsNotToBeHad_ReadsTheOld) {
     EXPECT_EQ(1, asked);
 }
 
+// The server is asked behind the new segment, with what the call was given.
 TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
     for (const pmix_status_t status : {PMIX_ERR_OUT_OF_RESOURCE, PMIX_SUCCESS}) {
         answer_with(status);
