@@ -40,7 +40,8 @@ struct PrivateStore::Node {
     uint32_t value_length;
     uint16_t key_length;
     uint8_t scope;
-    std::atomic<bool> pinned;
+    std::atomic<uint8_t> flags;
+    static constexpr uint8_t kPinned = 1, kBehind = 2;  // kBehind: what remote peers alone see was put later
 
     // The value's payload (6 bytes in) is aligned for whatever a caller keeps in a byte object.
     static constexpr size_t kValueAt = 26;
@@ -48,8 +49,22 @@ struct PrivateStore::Node {
     char* key_bytes() noexcept { return reinterpret_cast<char*>(value_bytes()) + value_length; }
     Bytes value() noexcept { return {value_bytes(), value_length}; }
     std::string_view key() noexcept { return {key_bytes(), key_length}; }
+    bool is(uint8_t flag) const noexcept { return (flags.load(std::memory_order_acquire) & flag) != 0; }
+    void set_behind(bool behind) noexcept {
+        behind ? flags.fetch_or(kBehind) : flags.fetch_and(static_cast<uint8_t>(~kBehind));
+    }
     size_t size() const noexcept { return kValueAt + value_length + key_length; }
     uint64_t tag() noexcept;
+    void write(Nspace in, common::Rank of, const Key& name, pmix_scope_t put_with, Bytes head, Bytes body) noexcept {
+        rank = of;
+        nspace = in;
+        scope = put_with;
+        key_length = static_cast<uint16_t>(name.name().size());
+        value_length = static_cast<uint32_t>(head.size() + body.size());
+        if (!head.empty()) std::memcpy(value_bytes(), head.data(), head.size());
+        if (!body.empty()) std::memcpy(value_bytes() + head.size(), body.data(), body.size());
+        std::memcpy(key_bytes(), name.name().data(), name.name().size());
+    }
 };
 
 // Empty, or the node and the upper 16 bits of its tag.
@@ -171,16 +186,6 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     const size_t length = head.size() + body.size();
     const size_t size = Node::kValueAt + length + key.name().size();
     if (length > UINT32_MAX || key.name().size() > UINT16_MAX) throw std::bad_alloc();
-    const auto fill = [&](Node* node) {
-        node->rank = rank;
-        node->nspace = nspace;
-        node->scope = scope;
-        node->key_length = static_cast<uint16_t>(key.name().size());
-        node->value_length = static_cast<uint32_t>(length);
-        if (!head.empty()) std::memcpy(node->value_bytes(), head.data(), head.size());
-        if (!body.empty()) std::memcpy(node->value_bytes() + head.size(), body.data(), body.size());
-        std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
-    };
     Node* node = nullptr;
     // Locking twice costs less than others' waiting for a long copy, and more than a short one.
     constexpr size_t kLongCopy = 4096;
@@ -189,10 +194,10 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
             common::MutexLock lock(mutex_);
             node = allocate(size);
         }
-        fill(node);
+        node->write(nspace, rank, key, scope, head, body);
     }
     common::MutexLock lock(mutex_);
-    if (node == nullptr) fill(node = allocate(size));
+    if (node == nullptr) (node = allocate(size))->write(nspace, rank, key, scope, head, body);
     try {
         insert(node, key);
     } catch (...) {
@@ -206,13 +211,7 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
 PrivateStore::Node* PrivateStore::new_node(Nspace nspace, common::Rank rank, const Key& key, pmix_scope_t scope,
                                            Bytes value) {
     Node* node = allocate(Node::kValueAt + value.size() + key.name().size());
-    node->rank = rank;
-    node->nspace = nspace;
-    node->scope = scope;
-    node->key_length = static_cast<uint16_t>(key.name().size());
-    node->value_length = static_cast<uint32_t>(value.size());
-    std::memcpy(node->value_bytes(), value.data(), value.size());
-    std::memcpy(node->key_bytes(), key.name().data(), key.name().size());
+    node->write(nspace, rank, key, scope, value, {});
     return node;
 }
 
@@ -227,6 +226,7 @@ void PrivateStore::remove(Nspace nspace, common::Rank rank, const Key& key, pmix
     if (scope == PMIX_INTERNAL && !internal) return;
     if (scope != PMIX_INTERNAL && internal) {
         remove_behind_internal(nspace, rank, key, scope);
+        if (scope != PMIX_LOCAL) there->set_behind(false);
     } else {
         Node* const node = new_node(nspace, rank, key, scope, kDeletedValue);
         try {
@@ -263,15 +263,7 @@ void PrivateStore::remove_behind_internal(Nspace nspace, common::Rank rank, cons
 
 // A node as remote peers see it, or as all peers do, for a slot of its own. Not staged.
 PrivateStore::Node* PrivateStore::copy_for(Nspace slots_of, Node* node) {
-    Node* copy = allocate(node->size());
-    copy->rank = node->rank;
-    copy->nspace = node->nspace | slots_of;
-    copy->scope = node->scope;
-    copy->key_length = node->key_length;
-    copy->value_length = node->value_length;
-    std::memcpy(copy->value_bytes(), node->value_bytes(), node->value_length);
-    std::memcpy(copy->key_bytes(), node->key_bytes(), node->key_length);
-    return copy;
+    return new_node(node->nspace | slots_of, node->rank, Key(node->key()), node->scope, node->value());
 }
 
 // Puts a node in its place. If that throws, nothing has changed.
@@ -321,8 +313,17 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
         exchange(*apart, apart_tag, for_remote, takes_place);
     };
     if (meant_for == audience::remote && old->scope != PMIX_REMOTE) {
+        const bool deletes = is_deleted(node->value());
         node->nspace |= kForRemote;
-        return put_apart(node, true);
+        put_apart(node, true);
+        old->set_behind(!deletes);
+        if (kept_for_peers_ && old->scope == PMIX_INTERNAL) {
+            const Nspace kept = old->nspace | kForPeers;
+            const Slot* const slot_of = probe(tag_of(kept, old->rank, key.hash()), kept, old->rank, key);
+            if (const uint64_t there = slot_of->word.load(std::memory_order_relaxed))
+                Slot::node_of(there)->set_behind(!deletes);
+        }
+        return;
     }
     if (meant_for == audience::everybody) {
         if (word != 0) put_apart(copy_for(kForRemote, node), false);
@@ -344,6 +345,7 @@ void PrivateStore::keep_for_peers(Node* old, const Key& key) {
     const Node::Staged was = old->staged;
     if (was.place == 0 && was.commit == 0) return;
     Node* const copy = copy_for(kForPeers, old);
+    copy->set_behind(old->is(Node::kBehind));
     const uint64_t tag = tag_of(copy->nspace, copy->rank, key.hash());
     Slot* const slot = probe(tag, copy->nspace, copy->rank, key);
     const uint64_t before = slot->word.load(std::memory_order_relaxed);
@@ -432,7 +434,7 @@ void PrivateStore::free_list(Node* list) {
     Node* kept = nullptr;
     for (Node* n = list; n != nullptr;) {
         Node* next = n->next;
-        if (n->pinned.load(std::memory_order_acquire)) {
+        if (n->is(Node::kPinned)) {
             n->next = kept;
             kept = n;
         } else {
@@ -452,6 +454,13 @@ void PrivateStore::free_list(Node* list) {
 }
 
 PrivateStore::Lookup PrivateStore::find(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
+    Lookup found = find_for_local(nspace, rank, key);
+    if (!found || !found.is_behind()) [[likely]]
+        return found;
+    return find_for_remote(nspace, rank, key);
+}
+
+PrivateStore::Lookup PrivateStore::find_for_local(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
     if (nspace == kNone) return {};
     const uint64_t tag = tag_of(nspace, rank, key.hash());
     const Table* table = table_.load(std::memory_order_acquire);
@@ -482,10 +491,11 @@ PrivateStore::Lookup PrivateStore::find_remaining(Nspace nspace, common::Rank ra
     Lookup own = find(nspace, rank, key);
     if (!own || !own.deleted()) return own;
     const bool internal = own.scope() == PMIX_INTERNAL;
-    Lookup kept = internal || own.scope() == PMIX_LOCAL ? find(nspace | kForPeers, rank, key) : Lookup();
-    if (internal && kept && kept.scope() != PMIX_REMOTE && !kept.deleted()) return kept;
-    if (Lookup apart = find(nspace | kForRemote, rank, key)) return apart;
-    if (Lookup kept_apart = kept ? find(nspace | kForPeers | kForRemote, rank, key) : Lookup()) return kept_apart;
+    Lookup kept = internal || own.scope() == PMIX_LOCAL ? find_for_local(nspace | kForPeers, rank, key) : Lookup();
+    if (internal && kept && kept.scope() != PMIX_REMOTE && !kept.deleted() && !kept.is_behind()) return kept;
+    if (Lookup apart = find_for_local(nspace | kForRemote, rank, key)) return apart;
+    if (Lookup kept_apart = kept ? find_for_local(nspace | kForPeers | kForRemote, rank, key) : Lookup())
+        return kept_apart;
     if (kept && kept.scope() != PMIX_LOCAL) return kept;
     if (!internal) return own;
     return kept;
@@ -493,8 +503,8 @@ PrivateStore::Lookup PrivateStore::find_remaining(Nspace nspace, common::Rank ra
 
 PrivateStore::Lookup PrivateStore::find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept {
     if (nspace == kNone) return {};
-    if (Lookup apart = find(nspace | kForRemote, rank, key)) return apart;
-    return find(nspace, rank, key);
+    if (Lookup apart = find_for_local(nspace | kForRemote, rank, key)) return apart;
+    return find_for_local(nspace, rank, key);
 }
 
 PrivateStore::Lookup::Lookup(Lookup&& o) noexcept
@@ -509,16 +519,22 @@ pmix_scope_t PrivateStore::Lookup::scope() const noexcept {
     return node_->scope;
 }
 void PrivateStore::Lookup::pin() const noexcept {
-    node_->pinned.store(true, std::memory_order_release);
+    node_->flags.fetch_or(Node::kPinned, std::memory_order_release);
+}
+bool PrivateStore::Lookup::is_behind() const noexcept {
+    return node_->is(Node::kBehind);
 }
 
-void PrivateStore::visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const {
+void PrivateStore::visit(Nspace nspace, common::Rank rank, bool newest, Visit fn, void* context) const {
     common::MutexLock lock(mutex_);
     const Table* table = table_.load(std::memory_order_relaxed);
     if (table == nullptr) return;
     for (size_t i = 0; i <= table->mask; ++i) {
         Node* n = Slot::node_of(table->slots()[i].word.load(std::memory_order_relaxed));
-        if (n != nullptr && n->nspace == nspace && n->rank == rank) fn(context, n->key(), n->scope, n->value());
+        if (n == nullptr || n->nspace != nspace || n->rank != rank) continue;
+        const Lookup apart = newest && n->is(Node::kBehind) ? find_for_remote(nspace, rank, Key(n->key())) : Lookup();
+        if (apart) n = apart.node_;
+        fn(context, n->key(), n->scope, n->value());
     }
 }
 

@@ -75,29 +75,38 @@ class PrivateStore {
 
       private:
         friend class PrivateStore;
+        bool is_behind() const noexcept;
         Lookup(std::atomic<uint64_t>* left, Node* node) noexcept : left_(left), node_(node) {}
         std::atomic<uint64_t>* left_ = nullptr;
         Node* node_ = nullptr;
     };
-    // What the process itself gets back: where remote peers see another value than local ones, what the local ones see.
+    // What the process itself gets back: what it has put last, for whichever peers.
     Lookup find(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
     // What is left for the process itself where find() has met a deletion: the value for the other peers, or the one
     // for peers behind an internal value that was deleted. A hit that is deleted() as well: the key is gone. No hit: it
     // was internal only, and other stores decide.
     Lookup find_remaining(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
-    // What remote peers see, where that is another value; and otherwise as find(), whatever its scope.
+    // What local peers see, or the process has stored for itself, where remote peers see another value; and otherwise
+    // what is there, whatever its scope.
+    Lookup find_for_local(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
+    // What remote peers see, where that is another value; and otherwise as find_for_local().
     Lookup find_for_remote(Nspace nspace, common::Rank rank, const Key& key) const noexcept;
 
-    // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for every key of a process. Takes the mutex:
-    // fn must not call back.
+    // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for every key of a process, with the value of
+    // find(). Takes the mutex: fn must not call back.
     template <class F>
     void for_each(Nspace nspace, common::Rank rank, F&& fn) const {
-        visit(nspace, rank, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+        visit(nspace, rank, true, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+    }
+    // The same with the values of find_for_local().
+    template <class F>
+    void for_each_for_local(Nspace nspace, common::Rank rank, F&& fn) const {
+        visit(nspace, rank, false, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
     }
     // The same for the values that remote peers see where local ones see another.
     template <class F>
     void for_each_apart(Nspace nspace, common::Rank rank, F&& fn) const {
-        visit(nspace | kForRemote, rank, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
+        visit(nspace | kForRemote, rank, false, call<F>, const_cast<void*>(static_cast<const void*>(&fn)));
     }
 
     // fn(std::string_view key, pmix_scope_t scope, common::Bytes value) for each value that was put since the last
@@ -145,7 +154,7 @@ class PrivateStore {
             return true;
         }
     }
-    void visit(Nspace nspace, common::Rank rank, Visit fn, void* context) const;
+    void visit(Nspace nspace, common::Rank rank, bool newest, Visit fn, void* context) const;
     size_t visit_staged(VisitWhile fn, void* context, uint32_t commit);
     // Part of a namespace's number in a slot whose value only remote peers see.
     static constexpr Nspace kForRemote = Nspace{1} << 31;

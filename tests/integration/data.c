@@ -157,8 +157,8 @@ static void scopes(int argc, char** argv) {
     CHECK_OK(put_u32(PMIX_INTERNAL, "only.mine", me.rank));
     CHECK_OK(PMIx_Commit());
     fence(true);
-    CHECK_OK(get_u32(&me, "both", 60, &number));
-    CHECK(number == 1000 + me.rank);
+    CHECK_OK(get_u32(&me, "both", 60, &number)); /* what was put last */
+    CHECK(number == 2000 + me.rank);
     CHECK_OK(get_in_scope(me.rank, "both", PMIX_LOCAL, &number));
     CHECK(number == 1000 + me.rank);
     CHECK_OK(get_in_scope(me.rank, "both", PMIX_REMOTE, &number));

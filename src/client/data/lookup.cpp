@@ -141,7 +141,9 @@ Mine find_mine(const Sources& from, const GetRequest& request, const Key& key, H
     if (nspace == dstore::PrivateStore::kNone) return Mine::none;
     // Stored for no rank in particular.
     if (anyones && from.others_in_mine && from.mine.find(nspace, request.rank, key)) rank = request.rank;
-    auto lookup = from.mine.find(nspace, rank, key);
+    // Of one scope: what is there of it, though another value was put later for other peers.
+    auto lookup = request.scope == PMIX_SCOPE_UNDEF ? from.mine.find(nspace, rank, key)
+                                                    : from.mine.find_for_local(nspace, rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {
         // Job data that this process stored itself.
         auto of_job = from.mine.find(nspace, PMIX_RANK_WILDCARD, key);
@@ -256,7 +258,11 @@ common::Result<common::Value> look_up_all(const Sources& from, const GetRequest&
             for (const std::string& key : deleted) seen.insert(key);
             deleted.clear();
         }
-        from.mine.for_each(nspace, request.rank, visit);
+        if (request.scope == PMIX_SCOPE_UNDEF) {
+            from.mine.for_each(nspace, request.rank, visit);
+        } else {
+            from.mine.for_each_for_local(nspace, request.rank, visit);
+        }
         for (const std::string& key : deleted) {
             const auto left = from.mine.find_remaining(nspace, request.rank, Key(key));
             if (!left) continue;

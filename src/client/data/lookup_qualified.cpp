@@ -61,13 +61,18 @@ Result<Value> look_among_all(const Sources& from, const GetRequest& request, con
     std::vector<std::string> deleted;
     const auto nspace = from.mine.nspace(request.nspace);
     if (nspace != dstore::PrivateStore::kNone) {
-        from.mine.for_each(nspace, request.rank, [&](std::string_view key, pmix_scope_t scope, common::Bytes bytes) {
+        const auto visit = [&](std::string_view key, pmix_scope_t scope, common::Bytes bytes) {
             if (dstore::is_deleted(bytes)) {
                 if (dstore::may_qualify(key, request.key)) deleted.emplace_back(key);
             } else {
                 best.offer(key, scope, bytes);
             }
-        });
+        };
+        if (request.scope == PMIX_SCOPE_UNDEF) {
+            from.mine.for_each(nspace, request.rank, visit);
+        } else {
+            from.mine.for_each_for_local(nspace, request.rank, visit);
+        }
     }
     // The segment may still show what this process has deleted.
     std::erase_if(deleted, [&](const std::string& key) {

@@ -275,7 +275,7 @@ TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
     store(1, "all", "everywhere", PMIX_GLOBAL);
     store(1, "far", "there", PMIX_REMOTE);
     store(1, "mine", "here", PMIX_INTERNAL);
-    EXPECT_EQ(text(request(1, "two")), "near");
+    EXPECT_EQ(text(request(1, "two")), "far") << "what was put last";
     EXPECT_EQ(in(PMIX_LOCAL, 1, "two"), "near");
     EXPECT_EQ(in(PMIX_REMOTE, 1, "two"), "far");
     EXPECT_EQ(in(PMIX_GLOBAL, 1, "two"), "-");
@@ -301,6 +301,21 @@ TEST_F(LookupTest, DataScope_OwnKeyInTwoScopes_EachIsFound) {
     const std::map<std::string, std::string> remote = {
         {"two", "far"}, {"all", "everywhere"}, {"far", "there"}, {"app.key", "from-1"}};
     EXPECT_EQ(seen, remote);
+    // All keys with what the process itself finds, and with what local peers see.
+    const auto two_in = [&](pmix_scope_t scope) {
+        GetRequest r = request(1, "");
+        r.scope = scope;
+        auto all_infos = look_up_all(sources(), r);
+        const pmix_data_array_t& list = *all_infos->get().data.darray;
+        std::vector<std::string> found;
+        for (size_t i = 0; i < list.size; ++i) {
+            const auto& info = static_cast<const pmix_info_t*>(list.array)[i];
+            if (std::string_view(info.key) == "two") found.emplace_back(info.value.data.string);
+        }
+        return found;
+    };
+    EXPECT_EQ(two_in(PMIX_SCOPE_UNDEF), std::vector<std::string>{"far"});
+    EXPECT_EQ(two_in(PMIX_LOCAL), std::vector<std::string>{"near"});
 }
 
 // rows: K14

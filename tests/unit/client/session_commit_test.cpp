@@ -50,6 +50,35 @@ TEST_F(SessionTest, Put_OfADeletion_IsSentInItsPlaceAndOnlyToServersThatTakeIt) 
     EXPECT_EQ(channel->sent().size(), 1u);
 }
 
+// rows: K7 K38
+TEST_F(SessionTest, Put_OfTheDeletionOfAnInternalValue_LeavesThatOfPeers) {
+    pmix_value_t value;
+    value.type = PMIX_UINT32;
+    value.data.uint32 = 1;
+    const auto found = [&] {
+        pmix_value_t* got = nullptr;
+        EXPECT_STATUS(PMIX_SUCCESS, get(*session, nullptr, "k", nullptr, 0, &got));
+        const uint32_t number = got == nullptr ? 0 : got->data.uint32;
+        PMIx_Value_free(got, 1);
+        return number;
+    };
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_GLOBAL, "k", &value));
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_INTERNAL, "k", nullptr));
+    EXPECT_EQ(found(), 1u);
+    value.data.uint32 = 2;
+    EXPECT_STATUS(PMIX_SUCCESS, store_internal(*session, nullptr, "k", &value));
+    EXPECT_EQ(found(), 2u);
+    EXPECT_STATUS(PMIX_SUCCESS, put(*session, PMIX_DEL_INTERNAL, "k", nullptr));
+    EXPECT_EQ(found(), 1u);
+    EXPECT_STATUS(PMIX_SUCCESS, commit(*session));
+    const auto sent = channel->sent();
+    ASSERT_EQ(sent.size(), 1u);
+    const auto request = FakeChannel::decoded<common::CommitRequest>(sent[0]);
+    ASSERT_EQ(request.entries.size(), 1u);
+    EXPECT_EQ(request.entries[0].scope, PMIX_GLOBAL);
+    EXPECT_EQ(request.entries[0].key, "k");
+}
+
 // rows: K4 K8
 TEST_F(SessionTest, CommitSendsOnlyWhatChanged) {
     EXPECT_STATUS(PMIX_SUCCESS, commit(*session));

@@ -20,6 +20,11 @@ Buffer value(const PrivateStore& s, PrivateStore::Nspace ns, uint32_t rank, std:
     return hit ? Buffer(hit.bytes().begin(), hit.bytes().end()) : Buffer{};
 }
 
+Buffer value_for_local(const PrivateStore& s, PrivateStore::Nspace ns, uint32_t rank, std::string_view key) {
+    auto hit = s.find_for_local(ns, rank, Key(key));
+    return hit ? Buffer(hit.bytes().begin(), hit.bytes().end()) : Buffer{};
+}
+
 TEST(PrivateStore, FindsByNspaceRankAndKey) {
     PrivateStore s;
     EXPECT_EQ(s.nspace("a"), PrivateStore::kNone);
@@ -48,7 +53,8 @@ TEST(PrivateStore, ValuesForLocalAndForRemotePeersAreStagedSideBySide) {
     const auto ns = s.intern("job");
     s.put(ns, 0, Key("k"), PMIX_LOCAL, u32(1));
     s.put(ns, 0, Key("k"), PMIX_REMOTE, u32(2));
-    EXPECT_EQ(value(s, ns, 0, "k"), u32(1));
+    EXPECT_EQ(value(s, ns, 0, "k"), u32(2)) << "what was put last";
+    EXPECT_EQ(value_for_local(s, ns, 0, "k"), u32(1));
     std::vector<std::pair<pmix_scope_t, Buffer>> told;
     const auto tell = [&](std::string_view, pmix_scope_t scope, common::Bytes v) {
         told.emplace_back(scope, Buffer(v.begin(), v.end()));
@@ -88,7 +94,8 @@ TEST(PrivateStore, PutsInSeveralScopes_InAnyOrder_EachAudienceHasItsNewest) {
             s.put(ns, 0, Key("k"), scope, u32(n));
             if (scope != PMIX_REMOTE) local = n;
             if (scope != PMIX_LOCAL) remote = n;
-            EXPECT_EQ(value(s, ns, 0, "k"), u32(local != 0 ? local : remote)) << told;
+            EXPECT_EQ(value(s, ns, 0, "k"), u32(n)) << told;
+            EXPECT_EQ(value_for_local(s, ns, 0, "k"), u32(local != 0 ? local : remote)) << told;
             if (remote != 0) {
                 const auto hit = s.find_for_remote(ns, 0, Key("k"));
                 ASSERT_TRUE(hit) << told;
@@ -99,9 +106,14 @@ TEST(PrivateStore, PutsInSeveralScopes_InAnyOrder_EachAudienceHasItsNewest) {
         commit();
         EXPECT_EQ(at_local, local) << told << order / 81;
         EXPECT_EQ(at_remote, remote) << told << order / 81;
-        size_t listed = 0;
-        s.for_each(ns, 0, [&](std::string_view, pmix_scope_t, common::Bytes) { ++listed; });
-        EXPECT_EQ(listed, 1u) << told;
+        std::vector<Buffer> listed, for_local;
+        const auto list_in = [](std::vector<Buffer>& list) {
+            return [&list](std::string_view, pmix_scope_t, common::Bytes v) { list.emplace_back(v.begin(), v.end()); };
+        };
+        s.for_each(ns, 0, list_in(listed));
+        EXPECT_EQ(listed, std::vector<Buffer>{u32(4)}) << told;
+        s.for_each_for_local(ns, 0, list_in(for_local));
+        EXPECT_EQ(for_local, std::vector<Buffer>{u32(local != 0 ? local : remote)}) << told;
     }
 }
 
@@ -143,7 +155,7 @@ TEST(PrivateStore, PutsAndDeletions_InAnyOrder_EachAudienceHasItsNewest) {
             if (scope == PMIX_INTERNAL) internal = value;
             // A value that local peers see takes the place of an internal one.
             if (!removes && scope != PMIX_INTERNAL && scope != PMIX_REMOTE) internal = 0;
-            const uint32_t own = internal != 0 ? internal : local != 0 ? local : remote;
+            const uint32_t own = std::max({internal, local, remote});
             const auto hit = s.find(ns, 0, Key("k"));
             const auto seen = [&]() -> uint32_t {
                 if (!hit) return 0;
@@ -158,6 +170,43 @@ TEST(PrivateStore, PutsAndDeletions_InAnyOrder_EachAudienceHasItsNewest) {
         EXPECT_EQ(at_local, local) << told << (order >> 12);
         EXPECT_EQ(at_remote, remote) << told << (order >> 12);
         if (::testing::Test::HasFailure()) return;
+    }
+}
+
+// rows: K38
+TEST(PrivateStore, DeletionOfAnInternalValue_LeavesThoseForPeers) {
+    for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL}) {
+        PrivateStore s;
+        const auto ns = s.intern("job");
+        const auto staged = [&] {
+            std::vector<std::pair<pmix_scope_t, Buffer>> all;
+            s.take_staged([&](std::string_view, pmix_scope_t of,
+                              common::Bytes v) { all.emplace_back(of, Buffer(v.begin(), v.end())); },
+                          1);
+            return all;
+        };
+        const std::vector<std::pair<pmix_scope_t, Buffer>> the_put = {{scope, u32(1)}};
+        // There is no internal value.
+        s.put(ns, 0, Key("k"), scope, u32(1));
+        s.remove(ns, 0, Key("k"), PMIX_INTERNAL);
+        EXPECT_EQ(value(s, ns, 0, "k"), u32(1));
+        EXPECT_EQ(s.find(ns, 0, Key("k")).scope(), scope);
+        EXPECT_EQ(staged(), the_put);
+        // There is one, above a value that was committed, and above one that was not.
+        for (const bool committed : {true, false}) {
+            if (!committed) s.put(ns, 0, Key("k"), scope, u32(1));
+            s.put(ns, 0, Key("k"), PMIX_INTERNAL, u32(2));
+            s.remove(ns, 0, Key("k"), PMIX_INTERNAL);
+            const auto left = s.find_remaining(ns, 0, Key("k"));
+            ASSERT_TRUE(left);
+            EXPECT_EQ(Buffer(left.bytes().begin(), left.bytes().end()), u32(1));
+            EXPECT_EQ(left.scope(), scope);
+            if (committed) {
+                EXPECT_FALSE(s.anything_staged()) << "no peer is told of it";
+            } else {
+                EXPECT_EQ(staged(), the_put);
+            }
+        }
     }
 }
 
