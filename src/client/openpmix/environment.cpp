@@ -70,9 +70,11 @@ Result<OpenPmixEnvironment> read_openpmix_server(transport::EnvironmentReader re
     const Name* found = nullptr;
     std::string_view uri;
     const std::string_view encodings = variable(read, "PMIX_MCA_bfrops");
+    // An inner launcher sets the names that its release has.
+    const auto outer = transport::read_outer_server(read);
     for (const Name& name : kNames) {
         const std::string_view here = variable(read, name.variable);
-        if (here.empty()) continue;
+        if (here.empty() || (outer && transport::is_of_server(here, *outer))) continue;
         uri = here;
         found = &name;
         if (may_speak(encodings, name.encoding)) break;

@@ -9,7 +9,8 @@
 //   PMIX_MCA_bfrops                    encodings that may be used, or behind ^ those that may not
 //   PMIX_BFROP_BUFFER_TYPE             whether messages carry the types of what they hold
 //
-// Asked only where the environment has no server of this library's own (transport/rendezvous/rendezvous.h). The name
+// Asked only where the environment has no server of this library's own, or that of an outer job, whose addresses are
+// passed over (transport/rendezvous/rendezvous.h). The name
 // under which the address was found is the encoding. Releases before 4.0 speak another one, which this library has for
 // its server only.
 //

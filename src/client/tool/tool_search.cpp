@@ -125,7 +125,8 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
     } else if (infos.flag(PMIX_CONNECT_SYSTEM_FIRST)) {
         options.way = ToolOptions::Way::system;
         options.any_after_system = true;
-    } else if (const char* text = read(transport::kUriVariable)) {
+    } else if (const char* text = read(transport::kUriVariable);
+               text != nullptr && !transport::read_outer_server(read)) {
         options.way = ToolOptions::Way::uri;
         options.text = text;
         options.from_environment = true;

@@ -281,7 +281,8 @@ pmix_status_t LaunchEnv::apply(std::string_view nspace, Rank rank, char*** env) 
             if (rc == PMIX_SUCCESS && shared != nullptr) rc = set_variables(env, *shared);
             if (rc == PMIX_SUCCESS) {
                 rc = registered ? set_variables(env, block->own)
-                                : set_variables(env, transport::client_variables({nspace, rank}, {}));
+                                : set_variables(env, transport::client_variables({nspace, rank}, {}),
+                                                {transport::kTokenVariable});  // an outer job's
             }
         }
     } catch (const std::bad_alloc&) {

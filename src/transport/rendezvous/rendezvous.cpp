@@ -115,6 +115,19 @@ Result<std::string_view> variable(EnvironmentReader read, const char* name, size
     return std::string_view{text, length};
 }
 
+enum class Names : uint8_t { nobody, server, another };
+
+// The server that a text names, in this library's form or in OpenPMIx's, which escapes nothing.
+Names named_by(std::string_view uri, const ProcId& server) {
+    const std::string_view name = uri.substr(0, uri.find(';'));
+    const size_t dot = name.rfind('.');
+    common::Rank rank = 0;
+    if (name.size() == uri.size() || dot == name.npos || !parse_rank(name.substr(dot + 1), rank)) return Names::nobody;
+    const std::string_view nspace = name.substr(0, dot);
+    const bool same = rank == server.rank && (nspace == server.nspace || unescape(nspace) == server.nspace);
+    return same ? Names::server : Names::another;
+}
+
 }  // namespace
 
 std::string format_uri(const Contact& contact) {
@@ -169,7 +182,23 @@ Result<ProcId> read_identity(EnvironmentReader read) {
     return self;
 }
 
+std::optional<ProcId> read_outer_server(EnvironmentReader read) {
+    auto ours = variable(read, kUriVariable, kMaxUri);
+    auto contact = ours ? parse_uri(*ours) : Result<Contact>(ours.status());
+    if (!contact) return std::nullopt;
+    for (const char* name : kForeignUriVariables) {
+        auto theirs = variable(read, name, kMaxUri);
+        if (theirs && named_by(*theirs, contact->server) == Names::another) return contact->server;
+    }
+    return std::nullopt;
+}
+
+bool is_of_server(std::string_view uri, const ProcId& server) {
+    return named_by(uri, server) == Names::server;
+}
+
 Result<ClientEnvironment> read_client_environment(EnvironmentReader read) {
+    if (read_outer_server(read)) return PMIX_ERR_NOT_FOUND;
     ClientEnvironment environment;
     auto self = read_identity(read);
     if (!self) return self.status();

@@ -10,12 +10,16 @@
 // server serves OpenPMIx's processes too, the address for them. A library without this scheme finds no address in the
 // former and reports that there is no server.
 //
+// A server sets them all. Where one of those names another server, a launcher with another library has started this
+// process inside a job of ours: the first two are what it inherited, and count no more.
+//
 // Pure functions, any thread. The environment is hostile: too long, not text, not in this form is PMIX_ERR_BAD_PARAM,
 // absence is PMIX_ERR_NOT_FOUND.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,7 +43,8 @@ struct Contact {
 std::string format_uri(const Contact& contact);
 common::Result<Contact> parse_uri(std::string_view uri);
 
-// The contents of a client's environment. A missing variable of the three is PMIX_ERR_NOT_FOUND.
+// The contents of a client's environment. A missing variable of the three is PMIX_ERR_NOT_FOUND, and so are those of an
+// outer job.
 struct ClientEnvironment {
     common::ProcId self;  // PMIX_NAMESPACE, PMIX_RANK
     Contact contact;
@@ -51,6 +56,11 @@ using EnvironmentReader = const char* (*)(const char* name);  // ::secure_getenv
 // The identity alone (a client without a server still has one).
 common::Result<common::ProcId> read_identity(EnvironmentReader read);
 common::Result<ClientEnvironment> read_client_environment(EnvironmentReader read);
+
+// The server of the outer job, where the process is one of an inner job of another library; what still names this one
+// (is_of_server) is inherited.
+std::optional<common::ProcId> read_outer_server(EnvironmentReader read);
+bool is_of_server(std::string_view uri, const common::ProcId& server);
 
 // Whether the environment describes a server of any PMIx library to this process: a namespace and an address under one
 // of the names that releases use. `variables` is the process's environ.

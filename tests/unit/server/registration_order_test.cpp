@@ -141,6 +141,18 @@ TEST(SetupForkOrderTest, SetupFork_BeforeAnyRegistration_NamesTheServerAndTheRan
     EXPECT_EQ(early.get("PMIX_SERVER_URI_WIREUP"), registered.get("PMIX_SERVER_URI_WIREUP"));
 }
 
+// A launcher inside a job of this library's gives its children a copy of its own environment.
+// rows: V12
+TEST(SetupForkOrderTest, SetupFork_BeforeAnyRegistration_DoesNotPassOnTheTokenOfAnOuterJob) {
+    ServerHere server;
+    char** env = nullptr;
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Argv_append_nosize(&env, "PMIX_WIREUP_TOKEN=00ff"));
+    const pmix_proc_t proc = ProcId("job", 4).to_c();
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_setup_fork(&proc, &env));
+    for (char** e = env; *e != nullptr; ++e) EXPECT_FALSE(std::string_view(*e).starts_with("PMIX_WIREUP_TOKEN"));
+    PMIx_Argv_free(env);
+}
+
 // rows: V12
 TEST(SetupForkOrderTest, SetupFork_BeforeRegisterClient_HasWhatTheJobAsksFor) {
     ServerHere server;
