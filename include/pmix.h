@@ -28,6 +28,9 @@ extern "C" {
  * @p proc receives the namespace and rank of the caller; it may be NULL. @p info holds directives, all optional. When
  * it returns, all job data that the host registered can be read with PMIx_Get without any message.
  *
+ * A soft limit of open files (RLIMIT_NOFILE) of less than 32 is raised to that, as far as the hard one allows.
+ * Descriptors 0, 1 and 2 stay the program's, also where it has closed them.
+ *
  * Blocks until the server has answered. PMIX_ERR_UNREACH: there is no server; @p proc then holds a made-up identity of
  * a single process and the library stays initialised for local use. A connection that is refused or does not answer in
  * time gives an error and leaves nothing behind.

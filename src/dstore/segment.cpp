@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/base/standard_streams.h"
 #include "dstore/layout.h"
 #include "dstore/pages.h"
 
@@ -255,6 +256,7 @@ common::Result<std::unique_ptr<Segment>> Segment::create(uint64_t reservation) {
     // Not executable, said to kernels that know the word: others warn in their log when it is not said.
     int fd = memfd_create("wireup-store", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = memfd_create("wireup-store", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    fd = common::above_standard(fd);
     if (fd < 0) return status_of(errno);
     s->descriptor_ = fd;
 
@@ -270,7 +272,7 @@ common::Result<std::unique_ptr<Segment>> Segment::create(uint64_t reservation) {
         // Before Linux 5.1: others get a descriptor that was opened for reading.
         char path[32];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        s->reading_ = open(path, O_RDONLY | O_CLOEXEC);
+        s->reading_ = common::above_standard(open(path, O_RDONLY | O_CLOEXEC));
         if (s->reading_ < 0) return status_of(errno);
     }
     s->mapping_ = Mapping::over(s->base_, 0);

@@ -2,8 +2,10 @@
 // From the directives of an init to a running library: the loop, the halves, and what joins them. The public counting
 // is in library.cpp; this runs under its mutex, on the caller's thread, before anything else can see the library.
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -148,6 +150,18 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     return options;
 }
 
+// A process has some ten descriptors of this library's, while it connects. A server raises its limit by itself, as it
+// needs them (server/base/places).
+void raise_small_descriptor_limit() noexcept {
+    constexpr rlim_t kEnough = 32;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    const rlim_t wanted = std::min(kEnough, limit.rlim_max);
+    if (limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = wanted;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 bool Library::serves_openpmix(InfoView infos) {
@@ -175,6 +189,7 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
         host_base_ = base;
     }
     options.late = role_ == Role::client;
+    if (role_ != Role::server) raise_small_descriptor_limit();
     auto loop = EventLoop::create(options);
     if (!loop) return loop.status();
     loop_ = std::move(loop).value();

@@ -84,7 +84,7 @@ void Loopback::on_recovery() noexcept {
 
 void Loopback::hand_over(const FrameHeader& header, Bytes payload, std::span<const int> borrowed) {
     transport::ReceivedFrame frame{header, payload, {}};
-    for (const int fd : borrowed) frame.descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    for (const int fd : borrowed) frame.descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (sink_.take_anywhere(frame)) return;
     loop_.post([this, open = open_, owned = frame.copy(), descriptors = std::move(frame.descriptors)]() mutable {
         transport::assert_on_loop();
@@ -96,7 +96,7 @@ void Loopback::hand_over(const FrameHeader& header, Bytes payload, std::span<con
 common::Result<client::SegmentGrant> Loopback::attach_on_loop(std::string_view nspace) {
     auto grant = server_.borrow_segment(server_.self_peer(), nspace);
     if (!grant) return grant.status();
-    Descriptor own(::fcntl(grant->descriptor, F_DUPFD_CLOEXEC, 0));
+    Descriptor own(::fcntl(grant->descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!own) return PMIX_ERR_OUT_OF_RESOURCE;
     return client::SegmentGrant{std::move(own), grant->instance, grant->generation};
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/base/standard_streams.h"
 #include "common/protocol/frame.h"
 
 namespace pmix::transport {
@@ -19,11 +20,13 @@ pmix_status_t take_descriptors(msghdr& message, std::vector<Descriptor>& descrip
         for (size_t i = 0; i < count; ++i) {
             int received = -1;
             memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof received);
-            descriptors.emplace_back(received);
+            descriptors.emplace_back(common::above_standard(received));
         }
     }
     if (descriptors.size() > common::kMaxFrameDescriptors) return PMIX_ERR_UNPACK_FAILURE;
     // No room in this process's own table: bytes without them are of no use.
+    for (const Descriptor& one : descriptors)
+        if (!one) return PMIX_ERR_OUT_OF_RESOURCE;
     return (message.msg_flags & MSG_CTRUNC) != 0 ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }
 

@@ -20,6 +20,7 @@
 #include <new>
 #include <utility>
 
+#include "common/base/standard_streams.h"
 #include "transport/connection_state.h"
 #include "transport/frame_log.h"
 
@@ -274,7 +275,7 @@ pmix_status_t Connection::State::receive(bool on_loop, bool& drained) {
         for (size_t i = 0; i < count; ++i) {
             int received;
             std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-            owned[i].reset(received);
+            owned[i].reset(common::above_standard(received));
         }
         for (size_t i = 0; i < count; ++i) buffer.descriptors.push_back(std::move(owned[i]));
         received_now += count;

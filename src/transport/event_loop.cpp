@@ -4,6 +4,7 @@
 #include <cassert>
 #include <new>
 
+#include "common/base/standard_streams.h"
 #include "transport/event_loop_state.h"
 
 namespace pmix::transport {
@@ -178,7 +179,10 @@ bool EventLoop::State::make_own_base() noexcept {
     if (config == nullptr) return false;
     libevent->config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
     libevent->config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
-    base = libevent->base_new(config);
+    {
+        const common::StandardStreamsTaken taken;
+        base = libevent->base_new(config);
+    }
     libevent->config_free(config);
     return base != nullptr;
 }

@@ -3,7 +3,8 @@
 // at the n-th call.
 //
 // Constant, any thread. Production code holds a pointer to kRealIo, so the cost is one indirect call per system call.
-// Every entry behaves as the system call of its name (result and errno).
+// Every entry behaves as the system call of its name (result and errno); what it opens has no number of a standard
+// stream.
 #pragma once
 
 #include <poll.h>

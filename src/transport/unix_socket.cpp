@@ -13,6 +13,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "common/base/standard_streams.h"
+
 namespace pmix::transport {
 
 using common::Result;
@@ -97,7 +99,7 @@ Result<ShortPath> shorten(const std::string& path) {
     }
     ShortPath result;
     const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
-    result.directory.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    result.directory.reset(common::above_standard(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
     if (!result.directory) return status_of(errno);
     result.name = path.substr(slash + 1);
     result.whole = "/proc/self/fd/" + std::to_string(result.directory.get()) + "/" + result.name;
@@ -181,18 +183,10 @@ void unlink_path(const std::string& path) noexcept {
     ::unlink(path.c_str());
 }
 
-// A process that has closed its standard streams writes to whatever is in their places: no peer may be.
-static Result<Descriptor> above_standard_streams(Descriptor accepted) {
-    if (accepted.get() > STDERR_FILENO) return accepted;
-    Descriptor above(::fcntl(accepted.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!above) return PMIX_ERR_OUT_OF_RESOURCE;
-    return above;
-}
-
 Result<Descriptor> accept_one(int listener, const Io& io) {
     for (;;) {
         const int fd = io.accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) return above_standard_streams(Descriptor(fd));
+        if (fd >= 0) return Descriptor(fd);
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno == EAGAIN || errno == EWOULDBLOCK) return PMIX_ERR_WOULD_BLOCK;
         return PMIX_ERR_OUT_OF_RESOURCE;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/iof/iof_format.h"
+#include "common/base/standard_streams.h"
 
 namespace pmix::client {
 namespace {
@@ -35,22 +36,23 @@ common::Result<Descriptor> open_base(const std::string& path) {
     for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
         ::mkdir(path.substr(0, slash).c_str(), kFolderMode);
     ::mkdir(path.c_str(), kFolderMode);
-    Descriptor fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    Descriptor fd(common::above_standard(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
     if (!fd) return status_of_errno();
     return fd;
 }
 
 common::Result<Descriptor> open_below(const Descriptor& parent, const std::string& name) {
     ::mkdirat(parent.get(), name.c_str(), kFolderMode);
-    Descriptor fd(::openat(parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    constexpr int kHow = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    Descriptor fd(common::above_standard(::openat(parent.get(), name.c_str(), kHow)));
     if (!fd) return status_of_errno();
     return fd;
 }
 
 common::Result<Descriptor> open_file(const Descriptor& parent, const std::string& name, Before before) {
     // O_NONBLOCK: a pipe that somebody put there does not hold us up. Emptied only when it is known to be a file.
-    Descriptor fd(::openat(parent.get(), name.c_str(),
-                           O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, kFileMode));
+    constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    Descriptor fd(common::above_standard(::openat(parent.get(), name.c_str(), kHow, kFileMode)));
     struct stat what {};
     if (!fd || ::fstat(fd.get(), &what) != 0) return status_of_errno();
     if (!S_ISREG(what.st_mode) || what.st_nlink != 1) return PMIX_ERR_NO_PERMISSIONS;

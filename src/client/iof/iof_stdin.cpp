@@ -10,6 +10,7 @@
 
 #include "client/events/events.h"
 #include "client/session/session.h"
+#include "common/base/standard_streams.h"
 
 namespace pmix::client {
 
@@ -35,7 +36,8 @@ void IofStdin::open() {
     socket_ = S_ISSOCK(what.st_mode);
     // A file's place in it is shared, and reading it does not wait.
     if (always_ready_ || socket_) return;
-    own_.reset(::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    constexpr int kHow = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    own_.reset(common::above_standard(::open("/proc/self/fd/0", kHow)));
 }
 
 // EAGAIN: somebody else has taken it.

@@ -281,7 +281,7 @@ Result<Shadow::Grant> Shadow::grant(std::string_view nspace, bool lacks) {
     out.segment.instance = entry.instance;
     out.segment.generation = entry.writer->reader().publications();
     if (entry.handed_out && !lacks) return out;
-    transport::Descriptor descriptor(::fcntl(entry.writer->descriptor(), F_DUPFD_CLOEXEC, 0));
+    transport::Descriptor descriptor(::fcntl(entry.writer->descriptor(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!descriptor) return PMIX_ERR_OUT_OF_RESOURCE;
     out.segment.has_descriptor = true;
     if (outlet_) {

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "common/base/names.h"
+#include "common/base/standard_streams.h"
 
 namespace pmix::common {
 
@@ -107,7 +108,8 @@ Result<std::string> expand(std::string_view pattern, const ProcId& self) {
 pmix_status_t open_destination(const std::string& where, int& fd) {
     fd = where == "stderr" ? 2 : where == "stdout" ? 1 : kToSyslog;
     if (fd >= 0 || where == "syslog") return PMIX_SUCCESS;
-    fd = ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0600);
+    constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+    fd = above_standard(::open(where.c_str(), kHow, 0600));
     if (fd < 0) {
         if (errno == EACCES || errno == EPERM || errno == ELOOP || errno == EROFS) return PMIX_ERR_NO_PERMISSIONS;
         return errno == ENOENT || errno == ENOTDIR ? PMIX_ERR_NOT_FOUND : PMIX_ERR_OUT_OF_RESOURCE;

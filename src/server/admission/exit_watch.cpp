@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "common/base/standard_streams.h"
+
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -66,8 +68,9 @@ pid_t started_process_of(pid_t pid) noexcept {
 
 std::unique_ptr<ExitWatch> ExitWatch::open(transport::EventLoop& loop, pid_t pid, Ended ended) {
     transport::assert_on_loop();
-    if (pid <= 0) return nullptr;                                                   // not of our pid namespace
-    transport::Descriptor fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by itself
+    if (pid <= 0) return nullptr;  // not of our pid namespace
+    // Close-on-exec by itself.
+    transport::Descriptor fd(common::above_standard(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
     if (!fd) return nullptr;
     std::unique_ptr<ExitWatch> watch(new ExitWatch(std::move(fd), std::move(ended)));
     watch->watch_ = loop.watch(watch->fd_.get(), *watch);

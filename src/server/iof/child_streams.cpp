@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
+#include "common/base/standard_streams.h"
 
 namespace pmix::server {
 
@@ -22,12 +23,6 @@ namespace {
 constexpr size_t kMaxInput = common::kIofQueueBytes;
 // What a process that the child has left behind may still write while we look for the end.
 constexpr int kMaxLastReads = 64;
-
-Descriptor above_standard(int fd) noexcept {
-    Descriptor given(fd);
-    if (fd < 0 || fd > 2) return given;
-    return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-}
 
 bool set_nonblocking(int fd) noexcept {
     const int flags = ::fcntl(fd, F_GETFL);
@@ -58,13 +53,13 @@ ssize_t write_quietly(int fd, const uint8_t* bytes, size_t n) noexcept {
 common::Result<PipeEnds> make_pipe() noexcept {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return PMIX_ERR_OUT_OF_RESOURCE;
-    PipeEnds pipe{above_standard(ends[0]), above_standard(ends[1])};
+    PipeEnds pipe{Descriptor(common::above_standard(ends[0])), Descriptor(common::above_standard(ends[1]))};
     if (!pipe.read || !pipe.write) return PMIX_ERR_OUT_OF_RESOURCE;
     return pipe;
 }
 
 common::Result<Descriptor> open_nothing() noexcept {
-    Descriptor fd = above_standard(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    Descriptor fd(common::above_standard(::open("/dev/null", O_RDWR | O_CLOEXEC)));
     if (!fd) return PMIX_ERR_OUT_OF_RESOURCE;
     return fd;
 }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/base/standard_streams.h"
 #include "common/base/xml.h"
 #include "common/values/support.h"
 #include "server/base/safe_path.h"
@@ -91,7 +92,8 @@ std::string syslog_line(int priority, const char* text) {
 // syslog(3) waits for a daemon that does not read, without an end, and reports nothing where there is none, so the
 // entry goes by a socket of our own. A daemon with another kind of socket is syslog's affair.
 pmix_status_t write_syslog(int priority, const char* text, transport::Deadline deadline) {
-    const transport::Descriptor line(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    constexpr int kType = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+    const transport::Descriptor line(common::above_standard(::socket(AF_UNIX, kType, 0)));
     const sockaddr_un address{AF_UNIX, _PATH_LOG};
     if (!line) return PMIX_ERR_OUT_OF_RESOURCE;
     if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
@@ -117,7 +119,8 @@ pmix_status_t write_file(const LogTask& log, std::string_view text, const LogSin
     const auto folder = open_folder_of_user(std::string_view(log.file).substr(0, slash + 1), log.user.uid);
     if (!folder) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
     constexpr int kHow = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    const transport::Descriptor file(::openat(folder.get(), log.file.c_str() + slash + 1, kHow, 0600));
+    const int opened = ::openat(folder.get(), log.file.c_str() + slash + 1, kHow, 0600);
+    const transport::Descriptor file(common::above_standard(opened));
     if (!file) return errno == EACCES || errno == EPERM ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_IOF_FAILURE;
     struct stat info;
     if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return PMIX_ERR_IOF_FAILURE;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <new>
 
+#include "common/base/standard_streams.h"
 #include "transport/deadline.h"
 
 #ifndef SYS_pidfd_open
@@ -26,7 +27,8 @@ constexpr int kLookMs = 50;
 ChildWatch::ChildWatch(transport::EventLoop& loop, Scheduler& scheduler, pid_t pid, Ended ended)
     : scheduler_(scheduler), pid_(pid), ended_(std::move(ended)) {
     transport::assert_on_loop();
-    fd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by itself
+    // Close-on-exec by itself.
+    fd_.reset(common::above_standard(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
     if (fd_) watch_ = loop.watch(fd_.get(), *this);
     if (watch_ == nullptr || !watch_->set(true, false)) {
         watch_.reset();

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "common/base/comma_list.h"
+#include "common/base/standard_streams.h"
 #include "common/values/array_value.h"
 #include "common/values/support.h"
 #include "server/jobs/launch_env.h"
@@ -84,7 +85,7 @@ pmix_status_t read_options(InfoView infos, LocalJob& job) {
 
 pmix_status_t enter(std::string_view path, LocalApp& app) {
     const std::string folder(path);
-    app.folder.reset(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    app.folder.reset(common::above_standard(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
     if (!app.folder) return errno == EMFILE || errno == ENFILE ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_JOB_WDIR_NOT_FOUND;
     if (::faccessat(app.folder.get(), ".", X_OK, AT_EACCESS) != 0) return PMIX_ERR_JOB_WDIR_NOT_FOUND;
     // Programs that ask the environment where they are, are told the same.

@@ -14,6 +14,8 @@
 #include <climits>
 #include <new>
 
+#include "common/base/standard_streams.h"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -106,6 +108,7 @@ common::Result<std::unique_ptr<FenceMemory>> FenceMemory::create(uint32_t proces
     if (processes == 0 || processes > kMaxProcesses) return PMIX_ERR_BAD_PARAM;
     int fd = ::memfd_create("wireup-fence", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = ::memfd_create("wireup-fence", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    fd = common::above_standard(fd);
     Descriptor descriptor(fd);
     const size_t size = size_for(processes);
     // With its pages, so that no access fails later.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/standard_streams.h"
 #include "transport/deadline.h"
 #include "transport/unix_socket.h"
 
@@ -71,7 +72,7 @@ Result<Place> open_place(const std::string& path) {
     place.name = slash == path.npos ? path : path.substr(slash + 1);
     if (place.name.empty() || path.find('\0') != path.npos) return PMIX_ERR_BAD_PARAM;
     const std::string directory = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-    place.directory.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    place.directory.reset(common::above_standard(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
     if (!place.directory) return status_of(errno);
     return place;
 }
@@ -127,7 +128,8 @@ Result<Contact> read_at(const Place& place) {
 
 // The file that has a name now. As long as it is held, none that comes after it gets its number.
 Descriptor hold_named(const Place& place, const std::string& name) noexcept {
-    return Descriptor(::openat(place.directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    constexpr int kHow = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    return Descriptor(common::above_standard(::openat(place.directory.get(), name.c_str(), kHow)));
 }
 
 // True if the name still refers to the file that is held open.
@@ -211,7 +213,7 @@ Result<Descriptor> put_at(const Place& place, std::string_view text, mode_t mode
     const int at = place.directory.get();
     const std::string temporary = temporary_name(place.name);
     constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    Descriptor file(::openat(at, temporary.c_str(), kHow, 0600));
+    Descriptor file(common::above_standard(::openat(at, temporary.c_str(), kHow, 0600)));
     if (!file) return status_of(errno);
     int error = 0;
     if (!write_all(file.get(), text) || ::fchmod(file.get(), mode) != 0) {

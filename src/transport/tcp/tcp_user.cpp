@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/standard_streams.h"
 #include "transport/descriptor.h"
 
 namespace pmix::transport {
@@ -128,7 +129,8 @@ bool is_listener(const TcpEnds& ends) noexcept {
 
 // The socket with these ends; where the remote one is empty, the one that listens.
 Result<TcpSocket> look_up_by_sock_diag(const TcpEnds& ends) {
-    const Descriptor netlink(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    const Descriptor netlink(
+        common::above_standard(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)));
     if (!netlink) return PMIX_ERR_NOT_SUPPORTED;
     const timeval most{kMostSeconds, 0};
     (void)::setsockopt(netlink.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
