@@ -219,14 +219,14 @@ PMIX_EXPORT pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nque
  * Lists the processes of @p nspace on node @p nodename.
  *
  * NULL means the local node, and all namespaces. @p procs receives an array that the caller frees with PMIX_PROC_FREE;
- * none there is success with NULL and 0. May block.
+ * none there is success with NULL and 0. May block, for 30 seconds at most (PMIX_ERR_TIMEOUT).
  */
 PMIX_EXPORT pmix_status_t PMIx_Resolve_peers(const char *nodename, const char nspace[], pmix_proc_t **procs,
                                              size_t *nprocs);
 
 /*
  * Lists the nodes that hold processes of @p nspace (NULL: of any) as text with commas, in @p nodelist. The caller
- * frees it. May block.
+ * frees it. May block, for 30 seconds at most (PMIX_ERR_TIMEOUT).
  */
 PMIX_EXPORT pmix_status_t PMIx_Resolve_nodes(const char nspace[], char **nodelist);
 
@@ -243,7 +243,7 @@ PMIX_EXPORT pmix_status_t PMIx_Resolve_nodes(const char nspace[], char **nodelis
  * @p info orders it among the others (PMIX_EVENT_HDLR_FIRST and so on) and limits what it gets (range, affected
  * processes). With @p cbfunc NULL the call blocks and returns the handler's reference number, or an error, which is
  * negative. Otherwise the number goes to @p cbfunc and the call does not block. Events that were raised before and kept
- * are delivered to the new handler.
+ * are delivered to the new handler. PMIX_TIMEOUT bounds the wait for the server; afterwards there is no such handler.
  */
 PMIX_EXPORT pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[],
                                                       size_t ninfo, pmix_notification_fn_t evhdlr,
@@ -258,7 +258,8 @@ PMIX_EXPORT pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_
  * Raises event @p status in the name of @p source (NULL: nobody) for the processes in @p range.
  *
  * @p info travels with it: affected processes, text, time, a custom range. It is copied. Blocks if @p cbfunc is NULL,
- * until the local server has taken the event, not until handlers have run. The caller's own handlers get it too.
+ * until the local server has taken the event, not until handlers have run; PMIX_TIMEOUT bounds that. The caller's own
+ * handlers get it too.
  */
 PMIX_EXPORT pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
                                             const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,

@@ -52,6 +52,7 @@ struct Events::Registration {
     pmix_notification_fn_t function;
     std::vector<pmix_status_t> codes;
     InfoList infos;  // for the server
+    int timeout_s = 0;
 };
 
 // One event on its way through its chain.
@@ -161,7 +162,7 @@ void Events::register_on_loop(Registration&& r, pmix_hdlr_reg_cbfunc_t callback,
         // Without a server the handler serves for what happens in the process.
         if (rc == PMIX_ERR_UNREACH || rc == PMIX_ERR_LOST_CONNECTION) rc = PMIX_SUCCESS;
         if (!common::succeeded(rc)) {
-            drop(reference);
+            refused(reference, rc);
             callback(rc, kNoReference, cbdata);
             return;
         }
@@ -171,7 +172,7 @@ void Events::register_on_loop(Registration&& r, pmix_hdlr_reg_cbfunc_t callback,
     request.infos = common::Infos::borrow(r.infos.c_array(), r.infos.size());
     request.reference = reference;
     const pmix_status_t rc = session_.ask_nb<Command::register_events>(
-        request, [answer](pmix_status_t status, common::Nothing&) { answer(status); });
+        request, [answer](pmix_status_t status, common::Nothing&) { answer(status); }, r.timeout_s);
     if (rc != PMIX_SUCCESS) answer(rc);
 }
 
@@ -185,6 +186,7 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     if (!attributes) return attributes.status();
 
     Registration r;
+    WIREUP_RETURN_IF_ERROR(read_timeout(infos, ninfos, &r.timeout_s));
     r.codes = attributes->spec.codes;
     r.attributes = std::move(attributes).value();
     r.function = handler;
@@ -214,7 +216,8 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
     if (session_.must_not_wait()) {
         // Inside an upcall or a handler: the server is told, not waited for.
         rc = session_.ask_nb<Command::register_events>(
-            request, [this, reference](pmix_status_t status, common::Nothing&) { settle(reference, status); });
+            request, [this, reference](pmix_status_t status, common::Nothing&) { settle(reference, status); },
+            r.timeout_s);
         if (rc != PMIX_SUCCESS) rc = settle(reference, rc);
         return rc == PMIX_SUCCESS ? static_cast<pmix_status_t>(reference) : rc;
     }
@@ -225,7 +228,7 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
         settled = settle(reference, status);
     };
     rc = session_.ask_nb<Command::register_events>(
-        request, [&finish](pmix_status_t status, common::Nothing&) { finish(status); });
+        request, [&finish](pmix_status_t status, common::Nothing&) { finish(status); }, r.timeout_s);
     if (rc != PMIX_SUCCESS) session_.loop().post([&finish, rc] { finish(rc); });
     session_.loop().wait(done, transport::Deadline::never());
     return settled == PMIX_SUCCESS ? static_cast<pmix_status_t>(reference) : settled;
@@ -238,16 +241,26 @@ pmix_status_t Events::settle(size_t reference, pmix_status_t status) {
     if (good) {
         activate(reference);
     } else {
-        drop(reference);
+        refused(reference, status);
     }
     return good ? PMIX_SUCCESS : status;
 }
 
-pmix_status_t Events::deregister_on_loop(size_t reference) {
-    if (!drop(reference)) return PMIX_ERR_BAD_PARAM;
+// A server that has not answered in time may register it yet.
+void Events::refused(size_t reference, pmix_status_t status) {
+    drop(reference);
+    if (status == PMIX_ERR_TIMEOUT) deregister_at_server(reference);
+}
+
+void Events::deregister_at_server(size_t reference) {
     common::DeregisterEventsRequest request;
     request.reference = reference;
     session_.ask_nb<Command::deregister_events>(request, [](pmix_status_t, common::Nothing&) {});
+}
+
+pmix_status_t Events::deregister_on_loop(size_t reference) {
+    if (!drop(reference)) return PMIX_ERR_BAD_PARAM;
+    deregister_at_server(reference);
     return PMIX_SUCCESS;
 }
 
@@ -494,14 +507,17 @@ pmix_status_t Events::notify(pmix_status_t code, const pmix_proc_t* source, pmix
     request.source = std::move(from);
     request.range = range;
     request.infos = common::Infos::borrow(infos, ninfos);
+    int timeout_s = 0;
+    WIREUP_RETURN_IF_ERROR(read_timeout(infos, ninfos, &timeout_s));
     if (callback != nullptr || session_.must_not_wait()) {
-        return session_.ask_nb<Command::notify_event>(request, [callback, cbdata](pmix_status_t s, common::Nothing&) {
+        const auto done = [callback, cbdata](pmix_status_t s, common::Nothing&) {
             if (callback != nullptr) callback(common::plain(s), cbdata);
-        });
+        };
+        return session_.ask_nb<Command::notify_event>(request, done, timeout_s);
     }
     if (!session_.connected()) return PMIX_ERR_UNREACH;
     common::Nothing nothing;
-    rc = session_.ask<Command::notify_event>(request, nothing);
+    rc = session_.ask<Command::notify_event>(request, nothing, timeout_s);
     return common::plain(rc);
 }
 

@@ -75,6 +75,8 @@ class Events {
     void activate(size_t reference);
     pmix_status_t settle(size_t reference, pmix_status_t status);
     bool drop(size_t reference);
+    void refused(size_t reference, pmix_status_t status);
+    void deregister_at_server(size_t reference);
     void register_on_loop(Registration&& registration, pmix_hdlr_reg_cbfunc_t callback, void* cbdata);
     pmix_status_t deregister_on_loop(size_t reference);
     void deliver(const std::shared_ptr<const Event>& event);

@@ -13,6 +13,9 @@ namespace {
 
 using common::Command;
 
+// These calls take no attribute, and so no limit of the caller's.
+constexpr int kLimitS = 30;
+
 // Longer than any host name; a name that goes on is not one.
 constexpr size_t kMaxNodeName = 1024;
 
@@ -32,14 +35,14 @@ void renew_if_superseded(Session& session, std::string_view nspace) {
         const dstore::Reader* reader = session.reader(nspace);
         if (reader == nullptr || !reader->is_superseded()) return;
     }
-    session.renew(nspace, 0);
+    session.renew(nspace, kLimitS);
 }
 
 // Inside a Reading. The reader of a segment that has the placement of its processes, or null.
 const dstore::Reader* placed(Session& session, std::string_view nspace) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
-    if (reader == nullptr && session.attach_here(nspace) == PMIX_SUCCESS) reader = session.reader(nspace);
+    if (reader == nullptr && session.attach_here(nspace, kLimitS) == PMIX_SUCCESS) reader = session.reader(nspace);
     return reader != nullptr && reader->nodes() != 0 ? reader : nullptr;
 }
 
@@ -98,7 +101,7 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
     if (node != nullptr) request.node = node;
     request.nspace = *ns;
     common::ResolvePeersReply reply;
-    const pmix_status_t rc = session.ask<Command::resolve_peers>(request, reply);
+    const pmix_status_t rc = session.ask<Command::resolve_peers>(request, reply, kLimitS);
     return rc == PMIX_SUCCESS ? hand_out(reply.procs, ret_procs, ret_nprocs) : rc;
 }
 
@@ -120,7 +123,7 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
     common::ResolveRequest request;
     request.nspace = *ns;
     common::ResolveNodesReply reply;
-    const pmix_status_t rc = session.ask<Command::resolve_nodes>(request, reply);
+    const pmix_status_t rc = session.ask<Command::resolve_nodes>(request, reply, kLimitS);
     return rc == PMIX_SUCCESS ? hand_out(reply.nodes, ret_nodes) : rc;
 }
 

@@ -13,6 +13,7 @@
 
 #include "client/data/fence.h"
 #include "client/data/publish.h"
+#include "client/events/events.h"
 #include "client/groups/group_api.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
@@ -22,6 +23,7 @@
 #include "client/services/monitor.h"
 #include "client/services/pmix_log.h"
 #include "client/services/query.h"
+#include "client/services/resolve.h"
 #include "client/services/spawn.h"
 #include "client/session/connect.h"
 #include "client/session/session.h"
@@ -35,6 +37,8 @@ using common::InfoList;
 using common::ProcId;
 using test::FakeChannel;
 
+void no_handler(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                pmix_event_notification_cbfunc_fn_t, void*) {}
 void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_info_t*, size_t) {}
 
 // All at once: each waits for its second, and for the margin that a server is given.
@@ -60,6 +64,8 @@ void nobody(size_t, pmix_iof_channel_t, pmix_proc_t*, pmix_byte_object_t*, pmix_
 // proves: PMIx_Validate_credential PMIX_TIMEOUT client
 // proves: PMIx_Fabric_register PMIX_TIMEOUT client
 // proves: PMIx_Query_info PMIX_TIMEOUT client
+// proves: PMIx_Register_event_handler PMIX_TIMEOUT client
+// proves: PMIx_Notify_event PMIX_TIMEOUT client
 TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     auto loop = std::move(transport::EventLoop::create()).value();
     const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
@@ -103,7 +109,7 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     const auto call_back = [](pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) {
         static_cast<std::promise<pmix_status_t>*>(self)->set_value(status);
     };
-    const std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
+    std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
         {"publish", [&] { return publish(session, offer.c_array(), offer.size()); }},
         {"lookup", [&] { return lookup(session, &wanted, 1, info, 1); }},
         {"unpublish", [&] { return unpublish(session, keys, info, 1); }},
@@ -150,6 +156,32 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"iof_pull",
          [&] { return session.iof().pull(procs, 1, info, 1, PMIX_FWD_STDOUT_CHANNEL, &nobody, nullptr, nullptr); }},
     };
+    const pmix_status_t code = -3300;
+    const auto ends = [](std::promise<pmix_status_t>& promise, pmix_status_t begun) {
+        if (begun != PMIX_SUCCESS) return begun;
+        auto answer = promise.get_future();
+        return answer.wait_for(std::chrono::seconds(30)) == std::future_status::ready ? answer.get() : PMIX_ERROR;
+    };
+    std::promise<pmix_status_t> registered, notified;
+    const auto on_registered = [](pmix_status_t status, size_t, void* self) {
+        static_cast<std::promise<pmix_status_t>*>(self)->set_value(status);
+    };
+    const auto on_notified = [](pmix_status_t status, void* self) {
+        static_cast<std::promise<pmix_status_t>*>(self)->set_value(status);
+    };
+    calls.insert(
+        calls.end(),
+        {{"register", [&] { return session.events().register_handler(&code, 1, info, 1, &no_handler, nullptr, {}); }},
+         {"register_nb",
+          [&] {
+              return ends(registered, session.events().register_handler(&code, 1, info, 1, &no_handler, on_registered,
+                                                                        &registered));
+          }},
+         {"notify", [&] { return session.events().notify(code, procs, PMIX_RANGE_GLOBAL, info, 1, nullptr, nullptr); }},
+         {"notify_nb", [&] {
+              return ends(notified,
+                          session.events().notify(code, procs, PMIX_RANGE_GLOBAL, info, 1, on_notified, &notified));
+          }}});
     std::vector<pmix_status_t> answers(calls.size(), PMIX_SUCCESS);
     std::vector<std::thread> threads;
     for (size_t i = 0; i < calls.size(); ++i) threads.emplace_back([&, i] { answers[i] = calls[i].second(); });
@@ -157,6 +189,55 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     for (size_t i = 0; i < calls.size(); ++i) EXPECT_STATUS(PMIX_ERR_TIMEOUT, answers[i]) << calls[i].first;
 
     loop->post([&] { session.shut(PMIX_ERR_INIT); });
+    loop->stop();
+    transport::LoopRole role(*loop);
+}
+
+// A server that has taken the request late would send events for a handler that is not there.
+TEST(ClientTimeouts, ARegistrationThatWasNotAnswered_IsTakenBack) {
+    auto loop = std::move(transport::EventLoop::create()).value();
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    auto made = std::make_unique<FakeChannel>(*loop, *owned);
+    FakeChannel& channel = *made;
+    owned->set_channel(std::move(made));
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
+    InfoList infos;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    const pmix_status_t code = -3300;
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT,
+                  owned->events().register_handler(&code, 1, infos.c_array(), 1, &no_handler, nullptr, nullptr));
+    const auto sent = channel.sent();
+    ASSERT_EQ(2u, sent.size());
+    EXPECT_EQ(static_cast<uint16_t>(common::Command::deregister_events), sent[1].header.command);
+    EXPECT_EQ(FakeChannel::decoded<common::RegisterEventsRequest>(sent[0]).reference,
+              FakeChannel::decoded<common::DeregisterEventsRequest>(sent[1]).reference);
+    loop->post([&] { owned->shut(PMIX_ERR_INIT); });
+    loop->stop();
+    transport::LoopRole role(*loop);
+}
+
+// They have no attributes, and a limit of their own.
+TEST(ClientTimeouts, CallsWithoutAttributes_HaveALimit) {
+    auto loop = std::move(transport::EventLoop::create()).value();
+    const auto owned = client::make_session(*loop, ProcId("job", 1), ProcId("server", 0));
+    auto made = std::make_unique<FakeChannel>(*loop, *owned);
+    FakeChannel& channel = *made;
+    channel.no_call_without_a_limit = true;
+    channel.on_send = [&](const common::Frame& frame) {
+        if (frame.header.command == static_cast<uint16_t>(common::Command::resolve_peers))
+            channel.answer(frame, PMIX_ERR_NOT_FOUND, common::ResolvePeersReply());
+        if (frame.header.command == static_cast<uint16_t>(common::Command::resolve_nodes))
+            channel.answer(frame, PMIX_ERR_NOT_FOUND, common::ResolveNodesReply());
+    };
+    owned->set_channel(std::move(made));
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
+    pmix_proc_t* procs = nullptr;
+    size_t nprocs = 0;
+    char* nodes = nullptr;
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, resolve_peers(*owned, "node9", "other", &procs, &nprocs));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, resolve_nodes(*owned, "other", &nodes));
+    EXPECT_EQ(2u, channel.sent().size());
+    loop->post([&] { owned->shut(PMIX_ERR_INIT); });
     loop->stop();
     transport::LoopRole role(*loop);
 }
