@@ -14,6 +14,8 @@
  *     the callback of a non-blocking call has been called.
  *   - info NULL with ninfo 0 is always good. An attribute that nobody knows is ignored, unless it carries
  *     PMIX_INFO_REQD.
+ *   - A flag (an attribute of type bool) has a PMIX_BOOL, no value (PMIX_UNDEF), which is true, or a text ("true", "no",
+ *     "1"). With another value, a number for instance, the call is PMIX_ERR_BAD_PARAM.
  *   - A non-blocking call that returns PMIX_SUCCESS calls its callback exactly once, never before it has returned.
  *     After any other return the callback is not called; PMIX_OPERATION_SUCCEEDED says that all is done already.
  *   - Callbacks run on the library's own thread, or inside PMIx_Progress. They must not wait: a blocking call made

@@ -171,6 +171,7 @@ bool Library::serves_openpmix(InfoView infos) {
 }
 
 pmix_status_t Library::check_directives(Role role, InfoView infos) {
+    if (role != Role::server) WIREUP_RETURN_IF_ERROR(common::check_flags(infos));
     return role == Role::server
                ? common::check_required(infos, common::Function::PMIx_server_init, common::level::server)
            : role == Role::tool ? common::check_required(infos, common::Function::PMIx_tool_init, common::level::tool)

@@ -23,7 +23,7 @@ struct Checked {
 
 Checked check(const pmix_info_t infos[], size_t ninfos) noexcept {
     Checked p;
-    p.status = check_infos(infos, ninfos);
+    p.status = check_directives(infos, ninfos);
     if (p.status == PMIX_SUCCESS) p.status = read_timeout(infos, ninfos, &p.timeout_s);
     return p;
 }

@@ -36,7 +36,7 @@ bool shares_infos(const pmix_info_t& info) noexcept {
 common::Result<PreparedGroup> prepare_group(GroupCall call, const char* name, const pmix_info_t infos[],
                                             size_t ninfos) {
     PreparedGroup p;
-    pmix_status_t rc = check_infos(infos, ninfos);
+    pmix_status_t rc = check_directives(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     auto checked = checked_group_name(name);

@@ -25,7 +25,7 @@ common::Result<Prepared<common::JobControlRequest>> prepare_job_control(const pm
 common::Result<Prepared<common::AllocateRequest>> prepare_allocation(pmix_alloc_directive_t directive,
                                                                      const pmix_info_t infos[], size_t ninfos) {
     Prepared<common::AllocateRequest> p;
-    pmix_status_t rc = check_infos(infos, ninfos);
+    pmix_status_t rc = check_directives(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     p.request.directive = directive;

@@ -54,7 +54,7 @@ struct Options {
 common::Result<Options> read_options(const pmix_info_t infos[], size_t ninfos) {
     Options options;
     std::string_view types;
-    pmix_status_t rc = check_infos(infos, ninfos);
+    pmix_status_t rc = check_directives(infos, ninfos);
     const InfoView view(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &options.timeout_s);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CRED_TYPE, &types);
@@ -124,7 +124,7 @@ struct Question : Prepared<common::ValidateCredentialRequest> {
 common::Result<Question> read_question(const pmix_byte_object_t* credential, const pmix_info_t infos[], size_t ninfos) {
     Question q;
     if (credential == nullptr) return PMIX_ERR_BAD_PARAM;
-    pmix_status_t rc = check_infos(infos, ninfos);
+    pmix_status_t rc = check_directives(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &q.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     // Nothing proves nothing.

@@ -48,7 +48,7 @@ pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
     for (size_t i = 0; i < n; ++i) {
         const pmix_query_t& q = queries[i];
         if (q.keys == nullptr || q.keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
-        if (check_infos(q.qualifiers, q.nqual) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+        if (check_directives(q.qualifiers, q.nqual) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
         int limit_s = 0;
         if (read_timeout(q.qualifiers, q.nqual, &limit_s) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
         for (char** key = q.keys; *key != nullptr; ++key) {

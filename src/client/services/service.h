@@ -25,7 +25,7 @@ struct Prepared {
 template <class Request>
 common::Result<Prepared<Request>> prepare_directives(const pmix_info_t directives[], size_t ndirectives) {
     Prepared<Request> p;
-    pmix_status_t rc = check_infos(directives, ndirectives);
+    pmix_status_t rc = check_directives(directives, ndirectives);
     if (rc == PMIX_SUCCESS) rc = read_timeout(directives, ndirectives, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     p.request.directives = common::Infos::borrow(directives, ndirectives);

@@ -222,7 +222,7 @@ struct PreparedSpawn {
 common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
                                             size_t napps) {
     PreparedSpawn p;
-    pmix_status_t rc = check_infos(infos, ninfos);
+    pmix_status_t rc = check_directives(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     // A limit for the spawn is one for the call too, where there is no other.
     if (rc == PMIX_SUCCESS && p.timeout_s == 0) rc = InfoView(infos, ninfos).get(PMIX_SPAWN_TIMEOUT, &p.timeout_s);
@@ -235,7 +235,7 @@ common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ni
         if (apps[i].cmd == nullptr && (apps[i].argv == nullptr || apps[i].argv[0] == nullptr)) {
             return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
         }
-        rc = check_infos(apps[i].info, apps[i].ninfo);
+        rc = check_directives(apps[i].info, apps[i].ninfo);
         if (rc != PMIX_SUCCESS) return rc;
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);

@@ -2,7 +2,7 @@
 // What the operations do with callers' arrays before they become a message: check, and read the limit of time.
 //
 // Free functions, any thread. PMIX_ERR_BAD_PARAM: an array without an address, a namespace that is empty or too long,
-// a rank that is none, a timeout that is no number.
+// a rank that is none, a timeout that is no number, a flag that is none.
 #pragma once
 
 #include <pmix.h>
@@ -51,6 +51,12 @@ inline void name_members(common::ProcList&& procs, const Session& session, commo
 
 inline pmix_status_t check_infos(const pmix_info_t infos[], size_t n) noexcept {
     return (infos == nullptr && n != 0) || n > common::kMaxListLength ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
+}
+
+// Of infos that say how a call is to be done, in difference to what it is to pass on.
+inline pmix_status_t check_directives(const pmix_info_t infos[], size_t n) noexcept {
+    const pmix_status_t rc = check_infos(infos, n);
+    return rc == PMIX_SUCCESS ? common::check_flags({infos, n}) : rc;
 }
 
 // 0: for ever.

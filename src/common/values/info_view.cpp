@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/values/info_view.h"
 
+#include "common/values/attributes.h"
+
 namespace pmix::common {
 
 pmix_status_t InfoView::get(std::string_view key, bool* out) const noexcept {
@@ -52,6 +54,17 @@ pmix_status_t InfoView::get(std::string_view key, pmix_data_type_t element,
     bool empty = array->size == 0 || array->array == nullptr;
     if (!empty && array->type != element) return PMIX_ERR_BAD_PARAM;
     *out = array;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t check_flags(InfoView infos) noexcept {
+    for (const pmix_info_t& info : infos) {
+        if (info.value.type == PMIX_BOOL || truth_of(info.value) != PMIX_NON_BOOL) continue;
+        const std::string_view key = key_view(info);
+        // Named by a flag, or by the rank that it is for.
+        if (!is_reserved_key(key) || key == PMIX_FWD_STDIN) continue;
+        if (attribute_by_string(key).type == PMIX_BOOL) return PMIX_ERR_BAD_PARAM;
+    }
     return PMIX_SUCCESS;
 }
 

@@ -43,7 +43,8 @@ class InfoView {
     }
     bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
 
-    // True when the key is there and true: absent, false and not a truth value are all "not asked for".
+    // True when the key is there and true: absent, false and not a truth value are all "not asked for". Of a caller's
+    // directives, check_flags() has refused the last before.
     bool flag(std::string_view key) const noexcept {
         const pmix_info_t* info = find(key);
         return info != nullptr && truth_of(info->value) == PMIX_BOOL_TRUE;
@@ -89,5 +90,9 @@ class InfoView {
     const pmix_info_t* infos_;
     size_t size_;
 };
+
+// The one rule for flags, which are the attributes of type bool: PMIX_BOOL, no value (true), or a text that is one.
+// PMIX_ERR_BAD_PARAM: one has another value, a number for instance.
+pmix_status_t check_flags(InfoView infos) noexcept;
 
 }  // namespace pmix::common

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "support/alone.h"
@@ -91,6 +92,9 @@ TEST_F(Refused, RequiredUnknownDirectiveOfInit) {
     EXPECT_EQ(PMIx_Initialized(), 0);
     // The only way to the server is such a socket.
     i = info(PMIX_USOCK_DISABLE);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Init(nullptr, &i, 1)) << "a number is no flag";
+    EXPECT_EQ(PMIx_Initialized(), 0);
+    i.value.type = PMIX_UNDEF;
     i.flags = PMIX_INFO_REQD;
     EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, PMIx_Init(nullptr, &i, 1));
     i.flags = 0;
@@ -106,6 +110,7 @@ TEST_F(Refused, InitTakesWhatItFollowsAsRequired) {
     for (const char* key : {PMIX_SINGLE_LISTENER, PMIX_TIMEOUT, PMIX_MODEL_NUM_THREADS}) {
         pmix_info_t i = info(key);
         i.flags = PMIX_INFO_REQD;
+        if (std::string_view(key) == PMIX_SINGLE_LISTENER) i.value.type = PMIX_UNDEF;
         EXPECT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(nullptr, &i, 1)) << key;
         EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
     }

@@ -44,6 +44,31 @@ TEST(InfoViewTest, FlagsGivenWithoutAValueAreTrue) {
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, view.get(PMIX_TIMEOUT, &out));
 }
 
+// rows: G17
+TEST(InfoViewTest, CheckFlags_RefusesWhatIsNoTruthValue) {
+    const auto of = [](const char* key, Value&& value) {
+        InfoList list;
+        EXPECT_STATUS(PMIX_SUCCESS, list.append(key, std::move(value)));
+        return check_flags(list);
+    };
+    EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_COLLECT_DATA, Value()));
+    EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_COLLECT_DATA, Value::flag(false)));
+    for (const char* text : {"yes", "false", "0", ""})
+        EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_COLLECT_DATA, std::move(Value::string(text)).value())) << text;
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, of(PMIX_COLLECT_DATA, std::move(Value::string("perhaps")).value()));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, of(PMIX_COLLECT_DATA, Value::u32(1)));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, of(PMIX_COLLECT_DATA, Value::number(int64_t{0}, PMIX_INT)));
+    // Attributes that are no flags, keys of users, and the one that is a flag or a rank.
+    EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_TIMEOUT, Value::u32(1)));
+    EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_HOSTNAME, std::move(Value::string("perhaps")).value()));
+    EXPECT_STATUS(PMIX_SUCCESS, of("users.own", Value::u32(1)));
+    EXPECT_STATUS(PMIX_SUCCESS, of(PMIX_FWD_STDIN, Value::u32(1)));
+    InfoList second = sample();
+    EXPECT_STATUS(PMIX_SUCCESS, check_flags(second));
+    EXPECT_STATUS(PMIX_SUCCESS, second.append_number(PMIX_IMMEDIATE, 1, PMIX_INT));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, check_flags(second));
+}
+
 // rows: G11
 TEST(InfoViewTest, NumbersFromAnyIntegerTypeInRange) {
     auto timeout_from = [](auto n, pmix_data_type_t type, int* out) {
