@@ -209,8 +209,7 @@ PMIX_EXPORT pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nquerie
                                           size_t *nresults);
 
 /*
- * PMIx_Query_info that hands its results to @p cbfunc; calling the release function given there frees them. The
- * queries must stay until then.
+ * PMIx_Query_info that hands its results to @p cbfunc; calling the release function given there frees them.
  */
 PMIX_EXPORT pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                              void *cbdata);

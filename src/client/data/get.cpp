@@ -268,9 +268,10 @@ pmix_status_t hand_out(Session& session, const GetRequest& request, Outcome& out
     return *ret_value == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
 }
 
-// A request that outlives the call that made it. What the infos point to is the caller's until the callback.
+// A request that outlives the call that made it, with what it points to.
 struct Pending {
     std::string nspace, key;
+    common::InfoList infos;
     GetRequest request;
     pmix_value_cbfunc_t callback;
     void* cbdata;
@@ -466,13 +467,16 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
                      size_t ninfos, pmix_value_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     OfGroups of_groups(session, proc, key, infos, ninfos);
-    auto request = parse_get(session.self(), of_groups.proc, key, infos, ninfos);
+    auto pending = std::make_shared<Pending>();
+    if (infos != nullptr && ninfos <= common::kMaxListLength)
+        WIREUP_RETURN_IF_ERROR(pending->infos.append_all(infos, ninfos));
+    if (pending->infos.size() != ninfos) return PMIX_ERR_BAD_PARAM;
+    auto request = parse_get(session.self(), of_groups.proc, key, pending->infos.c_array(), ninfos);
     if (!request) return request.status();
     request->of_group = of_groups.in_common;
     // There is no storage of the caller's to fill.
     if (request->into_caller) return PMIX_ERR_NOT_SUPPORTED;
 
-    auto pending = std::make_shared<Pending>();
     pending->nspace = request->nspace;
     pending->key = request->key;
     pending->request = *request;

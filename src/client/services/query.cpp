@@ -99,6 +99,11 @@ class Work {
     Work(Session* session, const pmix_query_t queries[], size_t n)
         : session_(session), queries_(queries), limit_s_(limit_of(queries, n)), found_(n), open_(n), support_(n) {}
 
+    // With queries of its own, for an answer that comes when the caller's may be gone.
+    Work(Session* session, common::CArray<pmix_query_t>&& queries) : Work(session, queries.data(), queries.size()) {
+        owned_ = std::move(queries);
+    }
+
     pmix_status_t answer_here();
     bool needs_server() const noexcept { return !sent_.empty(); }
     int limit_s() const noexcept { return limit_s_; }
@@ -127,6 +132,7 @@ class Work {
     pmix_status_t finish_support(size_t i);
     bool is_support(size_t i) const noexcept { return SupportQuestion::is_one(queries_[i]); }
 
+    common::CArray<pmix_query_t> owned_;
     Session* session_;  // null: before init
     const pmix_query_t* queries_;
     int limit_s_;
@@ -500,7 +506,9 @@ pmix_status_t query_nb(Session& session, const pmix_query_t queries[], size_t nq
     pmix_status_t rc = check(queries, nqueries);
     if (rc == PMIX_SUCCESS && callback == nullptr) rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return rc;
-    auto work = std::make_shared<Work>(&session, queries, nqueries);
+    auto own = common::CArray<pmix_query_t>::copy_of(queries, nqueries);
+    if (!own) return own.status();
+    auto work = std::make_shared<Work>(&session, std::move(own).value());
     rc = work->answer_here();
     if (rc != PMIX_SUCCESS) return rc;
     if (!work->needs_server()) {

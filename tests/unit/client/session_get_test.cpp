@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gets of a session: what the server is asked and what not, callbacks, values that are not copied, and more Get_nb than
 // a server takes.
+#include "client/services/query.h"
+#include "common/values/array_value.h"
 #include "support/random_value.h"
 #include "support/status.h"
 #include "unit/client/session_setting.h"
@@ -268,6 +270,43 @@ TEST_F(SessionTest, StaticValueOfEveryType_IsTheCallersToDestruct) {
     }
 }
 
+// rows: G5
+TEST_F(SessionTest, QueryNb_ReadsNothingOfTheCallersAfterItHasReturned) {
+    auto queries = std::move(common::CArray<pmix_query_t>::zeroed(1)).value();
+    queries[0].keys = static_cast<char**>(std::calloc(3, sizeof(char*)));
+    queries[0].keys[0] = ::strdup("a.key");
+    queries[0].keys[1] = ::strdup("b.key");
+    common::InfoList qualifiers;
+    qualifiers.append_string(PMIX_HOSTNAME, "node");
+    queries[0].qualifiers = qualifiers.release(&queries[0].nqual);
+    struct Answer {
+        Once once;
+        std::vector<std::string> keys;
+    } answer;
+    const auto on_results = [](pmix_status_t rc, pmix_info_t* infos, size_t n, void* self, pmix_release_cbfunc_t,
+                               void*) {
+        auto* into = static_cast<Answer*>(self);
+        for (size_t i = 0; i < n; ++i) into->keys.emplace_back(infos[i].key);
+        into->once.fire(rc);
+    };
+    ASSERT_STATUS(PMIX_SUCCESS, query_nb(*session, queries.data(), 1, on_results, &answer));
+    queries[0].keys[0][0] = 'x';
+    queries[0].qualifiers[0].value.data.string[0] = 'x';
+    queries.reset();
+    const auto sent = channel->sent();
+    ASSERT_EQ(1u, sent.size());
+    common::InfoList found, all;
+    found.append_string("b.key", "of b");
+    found.append_string("a.key", "of a");
+    auto array = common::array_value(std::move(found));
+    ASSERT_TRUE(array.ok());
+    all.append(PMIX_QUERY_RESULTS, std::move(array).value());
+    common::ResultsReply reply;
+    reply.infos = common::Infos(std::move(all));
+    channel->answer(sent[0], PMIX_SUCCESS, reply);
+    ASSERT_TRUE(answer.once.wait());
+    EXPECT_STATUS(PMIX_SUCCESS, answer.once.status);
+    EXPECT_EQ((std::vector<std::string>{"a.key", "b.key"}), answer.keys);
 }
 
 // A process that reads when it makes a call, with a segment that the server has replaced meanwhile.
@@ -327,6 +366,33 @@ TEST_F(ReplacedSegmentTest, Get_NewOneIsNotToBeHad_ReadsTheOld) {
 }
 
 // The server is asked behind the new segment, with what the call was given.
+// rows: G5
+TEST_F(ReplacedSegmentTest, GetNb_ReadsNothingOfTheCallersAfterItHasReturned) {
+    std::vector<Frame> held;
+    channel->on_send = [&](const Frame& frame) { held.push_back(frame); };
+    char key[] = "k";
+    pmix_proc_t peer = common::ProcId("job", 2).to_c();
+    common::InfoList infos;
+    infos.append_string(PMIX_REQUIRED_KEY, "needed");
+    Once done;
+    const auto on_value = [](pmix_status_t rc, pmix_value_t*, void* self) { static_cast<Once*>(self)->fire(rc); };
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &peer, key, infos.c_array(), infos.size(), on_value, &done));
+    key[0] = 'x';
+    std::memset(&peer, 0x5a, sizeof peer);
+    std::memset(infos[0].value.data.string, 'x', 6);
+    infos.reset();
+    ASSERT_EQ(1u, held.size());
+    answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
+    channel->answer(held[0], PMIX_ERR_OUT_OF_RESOURCE, common::AttachNspaceReply());
+    ASSERT_TRUE(done.wait());
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, done.status);
+    const auto request = FakeChannel::decoded<common::GetRequest>(channel->sent().back());
+    EXPECT_EQ("k", request.key);
+    EXPECT_EQ(common::ProcId("job", 2), request.proc);
+    ASSERT_EQ(1u, request.infos.size());
+    EXPECT_STREQ("needed", request.infos[0].value.data.string);
+}
+
 TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
     for (const pmix_status_t status : {PMIX_ERR_OUT_OF_RESOURCE, PMIX_SUCCESS}) {
         answer_with(status);
