@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The progress of long runs: a line on a terminal that is gone at the end, and nothing elsewhere. progress.py,
-progress.sh, and what uses them: tests/engines/root, with commands that stand for debootstrap and apt, and where they
+progress.sh, and what uses them: tests/engines/root, with commands that stand for wget and mmdebstrap, and where they
 are given, large_job (progress.h) and the programs of a build for tests/fault/campaign/run.
 
 usage: progress_check.py [--large-job FILE] [--campaign BUILD]"""
@@ -111,8 +111,8 @@ def main():
     try:
         commands = os.path.join(folder, "bin")
         os.mkdir(commands)
-        stand_ins = {"wget": "exit 0", "id": "echo 0", "unshare": "echo 'Setting up gcc'; sleep $STAND_IN_SECONDS",
-                     "debootstrap": 'mkdir -p "$3/usr/sbin" "$3/etc/apt/apt.conf.d"; echo "I: Retrieving apt"; sleep $STAND_IN_SECONDS'}
+        stand_ins = {"wget": "exit 0", "id": "echo 0", "unshare": "exit 0",
+                     "mmdebstrap": 'while [ $# -gt 2 ]; do shift; done; mkdir -p "$1"; echo "Setting up gcc"; sleep $STAND_IN_SECONDS'}
         for name, body in stand_ins.items():
             path = os.path.join(commands, name)
             with open(path, "w", encoding="utf-8") as file:
@@ -126,7 +126,7 @@ def main():
             if not may_make:
                 break
             check(status == 0 and out == roots + "/sid\n", status, out, text)
-            check(("sid: debootstrap: I: Retrieving apt" in text and "sid: installing packages: Setting up gcc" in text) == terminal, text)
+            check(("sid: installing packages: Setting up gcc" in text) == terminal, text)
             check(left(text) == "" and ("\x1b" in text) == terminal, text)
             check(text.replace("\r\n", "\n").count("\n") == 1, "one line stays: what is made", text)
     finally:
