@@ -39,9 +39,12 @@ def ancestors():
 
 
 def _holders(mark):
-    """The processes that may hold what a test left: those with the test's mark in their environment, and those that
-    called it. All others belong to another test that runs beside this one."""
+    """The processes that may hold what a test left: those with the test's mark in their environment (none of them, where
+    there is no mark), and those that called it. All others belong to another test that runs beside this one."""
     above = ancestors()
+    if not mark:
+        yield from above
+        return
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
             if pid not in above:
@@ -98,7 +101,8 @@ def _system_v():
 
 def snapshot(own_directory=None, mark=""):
     """The set of names that are there now. own_directory belongs to the test: all in it counts; mark is a setting
-    (NAME=VALUE) that is in the environment of the test's processes and of no others."""
+    (NAME=VALUE) that is in the environment of the test's processes and of no others; without one, no process of the test's is
+    there any more."""
     found = _entries("/dev/shm") | _entries("/tmp", TEMPORARY_NAMES) | _system_v() | _held(mark)
     found.discard(own_directory)
     if own_directory:
