@@ -16,11 +16,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 
 
+# A setting of the caller's would be in the line that repeats a case.
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("WIREUP_")}
+
+
 def run_clean(*arguments, **settings):
     """Its exit status and its output. A name outside the command's directory has the usual time to go: this machine's
     other work may be in the middle of something."""
     done = subprocess.run([sys.executable, os.path.join(HERE, "run_clean"), *arguments], capture_output=True, text=True,
-                          timeout=120, env=dict(os.environ, **settings))
+                          timeout=120, env=dict(PLAIN, **settings))
     return done.returncode, done.stdout
 
 
