@@ -404,7 +404,10 @@ PMIX_EXPORT pmix_status_t PMIx_server_register_session(uint32_t sessionID, pmix_
  */
 PMIX_EXPORT void PMIx_server_deregister_session(uint32_t sessionID, pmix_op_cbfunc_t cbfunc, void *cbdata);
 
-/* Forgets such data: those whose keys are given, or that lie in the arrays given. Blocks if @p cbfunc is NULL. */
+/*
+ * Forgets such data: those whose keys are given, or that lie in the arrays given. Jobs that run do not find them any
+ * more; a value that a job was registered with stays. Blocks if @p cbfunc is NULL.
+ */
 PMIX_EXPORT pmix_status_t PMIx_server_deregister_resources(pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                                            void *cbdata);
 

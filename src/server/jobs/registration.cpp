@@ -342,10 +342,17 @@ pmix_status_t Registration::register_resources(JobInfo&& resources) {
     return PMIX_SUCCESS;
 }
 
-// By key: a namespace registered from now on does not get them. Those that have them keep them, as what was published
-// is not taken back.
+// By key, for the namespaces that exist and those to come. A process with OpenPMIx's library keeps what it was given
+// when it connected: that library has no message that takes job data back.
 pmix_status_t Registration::deregister_resources(const JobInfo& named) {
     resources_.remove(named);
+    const std::vector<Fact> facts = facts_of(named);
+    for (auto& [name, nspace] : registry_.nspaces()) {
+        if (nspace->data == nullptr) continue;
+        const pmix_status_t rc = nspace->data->withdraw_resources(facts, nspace->placed);
+        registry_.written(*nspace);
+        if (rc != PMIX_SUCCESS) return rc;
+    }
     return PMIX_SUCCESS;
 }
 

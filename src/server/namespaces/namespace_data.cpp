@@ -159,6 +159,26 @@ pmix_status_t NamespaceData::apply_shared(const std::vector<Fact>& facts, const 
     return put_sorted(*writer_, sources_, items);
 }
 
+pmix_status_t NamespaceData::withdraw_resources(const std::vector<Fact>& facts, const Placed& current) {
+    ++described_;
+    const NodePlaces places(current);
+    std::vector<Placing> items;
+    const auto withdraw = [&](Owner owner, std::string_view key) {
+        if (sources_.of(owner, key) != ValueSource::resources) return;
+        items.push_back({owner, {key, dstore::kDeletedValue, PMIX_GLOBAL}, ValueSource::derived});
+    };
+    for (const Fact& fact : facts) {
+        if (fact.owner.kind != OwnerKind::node) {
+            withdraw(fact.owner, fact.key);
+        } else if (!fact.node->name.empty() || fact.node->id) {
+            if (const uint32_t place = places.of(*fact.node); place != kNoNode) withdraw(Owner::node(place), fact.key);
+        } else {
+            for (uint32_t place = 0; place < current.nodes.size(); ++place) withdraw(Owner::node(place), fact.key);
+        }
+    }
+    return put_sorted(*writer_, sources_, items);
+}
+
 Result<uint64_t> NamespaceData::commit(Rank rank, const std::vector<common::CommitEntry>& entries) {
     std::vector<Record> records;
     records.reserve(entries.size());

@@ -38,6 +38,10 @@ class NamespaceData {
     // ones. What was registered for this namespace itself takes precedence.
     pmix_status_t apply_shared(const std::vector<Fact>& facts, const Placed& current, ValueSource source);
 
+    // Takes back values of PMIx_server_register_resources: processes that look from now on do not find them. A fact of
+    // a node without name and number means every node.
+    pmix_status_t withdraw_resources(const std::vector<Fact>& facts, const Placed& current);
+
     // What the server itself states of one process, and of many at once: encoded values, which replace earlier ones.
     pmix_status_t put_proc_info(common::Rank rank, std::string_view key, common::Bytes encoded);
     pmix_status_t put_proc_columns(dstore::ColumnBuilder&& columns) {

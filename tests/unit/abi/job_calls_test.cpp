@@ -536,6 +536,10 @@ TEST(JobCallsTest, ResourcesAreEveryJobsUntilTheyAreTakenBack) {
     Answer again;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_deregister_resources(gone.c_array(), gone.size(), &Answer::done, &again));
     EXPECT_STATUS(PMIX_SUCCESS, again.wait()) << "it is not there, which is what was wanted";
+    for (const char* job : {"before", "after"}) {
+        EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(ProcId(job, PMIX_RANK_WILDCARD).to_c(), "site.scratch")) << job;
+        EXPECT_EQ("stays", text_of(ProcId(job, PMIX_RANK_WILDCARD).to_c(), "site.other")) << job;
+    }
     register_job("later");
     const pmix_proc_t later = ProcId("later", PMIX_RANK_WILDCARD).to_c();
     EXPECT_EQ("PMIX_ERR_NOT_FOUND", text_of(later, "site.scratch"));
