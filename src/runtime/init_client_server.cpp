@@ -26,6 +26,7 @@
 #include "runtime/environment.h"
 #include "runtime/library.h"
 #include "runtime/loopback.h"
+#include "runtime/progress_binding.h"
 #include "server/namespaces/job_info.h"
 #include "server/server.h"
 #include "topology/node_topology.h"
@@ -189,6 +190,9 @@ pmix_status_t Library::set_up_loop(InfoView infos) {
         options.host_base = static_cast<event_base*>(base);
         host_base_ = base;
     }
+    auto cpus = read_progress_binding(infos, options.drive == Drive::own_thread);
+    if (!cpus) return cpus.status();
+    options.cpus = *cpus;
     options.late = role_ == Role::client;
     if (role_ != Role::server) raise_small_descriptor_limit();
     auto loop = EventLoop::create(options);

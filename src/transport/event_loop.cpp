@@ -111,6 +111,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(const EventLoopOptions& opt
     state->io = options.io;
     state->drive = options.drive;
     state->late = options.late;
+    state->cpus = options.cpus;
     state->pass.by_handler = options.drive == Drive::host_base;
     if (options.drive == Drive::host_base) {
         if (options.host_base == nullptr) return PMIX_ERR_BAD_PARAM;

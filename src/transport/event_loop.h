@@ -18,9 +18,12 @@
 // After fork the child calls abandon() and never anything else: an EPOLL_CTL_DEL from it would hit the parent.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "common/base/callback.h"
 #include "common/base/mutex.h"
@@ -50,7 +53,8 @@ struct EventLoopOptions {
     Drive drive = Drive::own_thread;
     event_base* host_base = nullptr;  // with Drive::host_base; stays the host's
     const Io* io = &kRealIo;
-    bool late = false;  // with Drive::own_thread: start() makes no thread, the first need of it does
+    bool late = false;              // with Drive::own_thread: start() makes no thread, the first need of it does
+    std::optional<cpu_set_t> cpus;  // of that thread; none: those of the thread that starts it
 };
 
 // Told that a watched descriptor is ready. Loop only.

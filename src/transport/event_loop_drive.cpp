@@ -2,6 +2,7 @@
 // What runs the loop: its own thread, from the start or once it is needed, or the callers that wait.
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -40,6 +41,7 @@ void* EventLoop::State::thread_main(void* self) noexcept {
     int old = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
     pthread_setname_np(pthread_self(), kLoopThreadName);  // from outside it would be three calls through /proc
+    if (state->cpus) (void)::sched_setaffinity(0, sizeof *state->cpus, &*state->cpus);
     MutexLock lock(state->run_mutex);
     Enter enter(state);
     // One pass for each call, so that the end of a pass is seen; libevent itself would do the same in a loop of its

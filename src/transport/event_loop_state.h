@@ -87,6 +87,7 @@ struct EventLoop::State {
     Descriptor wake_fd;
     std::atomic<Drive> drive{Drive::own_thread};  // but for hand_over()
     bool late = false;
+    std::optional<cpu_set_t> cpus;
     State* next_abandoned = nullptr;
 
     // Constant after make_base(): before that nobody runs the loop, and the watches that are set are in `unmade`.

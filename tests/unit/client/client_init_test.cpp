@@ -12,6 +12,7 @@
 
 #include "support/alone.h"
 #include "support/status.h"
+#include "support/thread_binding.h"
 
 namespace client_init_test {
 
@@ -117,6 +118,27 @@ TEST_F(Refused, InitTakesWhatItFollowsAsRequired) {
     pmix_info_t i = info(PMIX_TIMEOUT, -1);
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Init(nullptr, &i, 1));
     EXPECT_EQ(PMIx_Initialized(), 0);
+}
+
+// A late thread is started by the first need of it, here by a handler.
+// rows: I7
+// proves: PMIx_Init PMIX_BIND_PROGRESS_THREAD PMIX_BIND_REQUIRED
+TEST_F(Refused, ProgressThreadIsBound) {
+    const auto init = [](const std::string& cpus, bool required) {
+        pmix::common::InfoList infos = binding(cpus, required);
+        return PMIx_Init(nullptr, infos.c_array(), infos.size());
+    };
+    const cpu_set_t before = cpus_here();
+    ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::to_string(last_cpu()), true));
+    EXPECT_TRUE(is_only(cpus_of_progress_thread(), last_cpu()));
+    const cpu_set_t after = cpus_here();
+    EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "the caller's own binding is as it was";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init("all", false));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init("1000000", true)) << "there is none";
+    EXPECT_EQ(0, PMIx_Initialized());
+    EXPECT_STATUS(PMIX_ERR_UNREACH, init("1000000", false));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
 }
 
 // rows: I8 I12

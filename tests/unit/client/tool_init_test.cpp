@@ -12,6 +12,7 @@
 
 #include "common/values/value.h"
 #include "support/status.h"
+#include "support/thread_binding.h"
 
 namespace pmix::test::tool_init_test {
 namespace {
@@ -110,6 +111,18 @@ TEST(ToolInit, DrivenByTheTool) {
     EXPECT_EQ(1, called.times);
     EXPECT_EQ(std::this_thread::get_id(), called.thread);
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
+// proves: PMIx_tool_init PMIX_BIND_PROGRESS_THREAD PMIX_BIND_REQUIRED
+TEST(ToolInit, ProgressThreadIsBound) {
+    ASSERT_STATUS(PMIX_SUCCESS, init(binding(std::to_string(last_cpu()), true)));
+    EXPECT_TRUE(is_only(cpus_of_progress_thread(), last_cpu()));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init(binding("1000000", true)));
+    InfoList driven = binding(std::to_string(last_cpu()), true);
+    driven.append_flag(PMIX_EXTERNAL_PROGRESS, true);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, init(std::move(driven))) << "there is no thread to bind";
+    EXPECT_EQ(0, PMIx_Initialized());
 }
 
 // proves: PMIx_tool_init PMIX_EVENT_BASE
