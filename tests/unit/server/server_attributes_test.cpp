@@ -4,11 +4,16 @@
 #include <event2/event.h>
 #include <gtest/gtest.h>
 #include <pmix_server.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,6 +27,7 @@
 #include "support/server_here.h"
 #include "support/status.h"
 #include "support/temporary_folder.h"
+#include "support/thread_binding.h"
 
 using namespace pmix::test;
 using pmix::common::IdentityReply;
@@ -283,6 +289,17 @@ TEST(ServerAttributes, TheHostsEventBaseIsTheLoop) {
     event_base_free(base);
 }
 
+// proves: PMIx_server_init PMIX_BIND_PROGRESS_THREAD PMIX_BIND_REQUIRED
+TEST(ServerAttributes, ProgressThreadIsBound) {
+    InfoList refused = binding("1000000", true);
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, (PMIx_server_init)(nullptr, refused.c_array(), refused.size()));
+    InfoList infos = ServerHere::named();
+    InfoList where = binding(std::to_string(last_cpu()), true);
+    infos.append_all(where.c_array(), where.size());
+    ServerHere server(nullptr, std::move(infos));
+    EXPECT_TRUE(is_only(cpus_of_progress_thread(), last_cpu()));
+}
+
 // rows: V1 I13
 // proves: PMIx_server_init PMIX_EXTERNAL_PROGRESS
 TEST(ServerAttributes, NothingHappensButInPMIxProgress) {
@@ -340,6 +357,16 @@ extern "C" void syslog(int, const char* format, ...) {
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     g_logged += text;
+}
+
+// A log that is there, and of another kind of socket than the library's own: syslog() has the entry then.
+extern "C" int connect(int fd, const sockaddr* address, socklen_t size) {
+    const auto* local = reinterpret_cast<const sockaddr_un*>(address);
+    if (address->sa_family == AF_UNIX && std::strcmp(local->sun_path, "/dev/log") == 0) {
+        errno = EPROTOTYPE;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_connect, fd, address, size));
 }
 
 // Only the server of the system's gateway speaks for the system's log. rows: V1
