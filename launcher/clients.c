@@ -75,9 +75,24 @@ pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, 
     return post_change(proc, FINALIZED);
 }
 
+/* The library of this node has told the job's processes here; those of other nodes are told the same. */
+static void tell_connection_lost(const pmix_proc_t* proc) {
+    bool non_default = true;
+    pmix_info_t infos[2];
+    PMIX_INFO_LOAD(&infos[0], PMIX_EVENT_AFFECTED_PROC, proc, PMIX_PROC);
+    PMIX_INFO_LOAD(&infos[1], PMIX_EVENT_NON_DEFAULT, &non_default, PMIX_BOOL);
+    up_notify_event(PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_NAMESPACE, infos, 2, NULL, NULL);
+    for (int i = 0; i < 2; i++) PMIX_INFO_DESTRUCT(&infos[i]);
+}
+
 static void connection_left(void* argument) {
     pmix_proc_t* proc = argument;
-    publish_proc_left(proc);
+    const struct job* job = job_find(proc->nspace);
+    bool of_job = job && proc->rank < job->size;
+    /* Another node's library has raised the event again here. */
+    bool here = !of_job || job_node_of(job, proc->rank) == (uint32_t)mesh_self();
+    if (here) publish_proc_left(proc);
+    if (here && of_job) tell_connection_lost(proc);
     free(proc);
 }
 

@@ -160,16 +160,31 @@ static void types(int argc, char** argv) {
     finish();
 }
 
-/* With --continuous: the last rank is killed, the others are told, also those on other nodes. rows: E17 */
+static struct signal_box connection = SIGNAL_BOX;
+
+static void note_connection(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                            size_t ninfo, pmix_info_t results[], size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    box_signal(&connection, status);
+    if (done) done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+/* With --continuous: the last rank is killed, the others are told, also those on other nodes: of its end, and once that
+ * its connection was lost. rows: E17 */
 static void failure(int argc, char** argv) {
     (void)argc, (void)argv;
     pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED_BY_SIG, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_PROC_ABORTED};
     start();
     listen_to(codes, 3);
+    CHECK(PMIx_Register_event_handler(&codes[1], 1, NULL, 0, note_connection, NULL, NULL) >= 0);
     fence(false);
     if (me.rank == job_size - 1) raise(9);
     CHECK(box_wait(&received, 1, 60));
     CHECK(last_affected.rank == job_size - 1);
+    CHECK(box_wait(&connection, 1, 60));
+    (void)PMIx_Fence(NULL, 0, NULL, 0); /* of the survivors */
+    CHECK(box_count(&connection) == 1);
     finish();
 }
 
