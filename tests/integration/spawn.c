@@ -573,7 +573,9 @@ static void directory(int argc, char** argv) {
         CHECK(symlink(self, "program") == 0);
         app_of(&app, 2, "inherited", real, "directory", NULL);
         free(app.cmd);
+        free(app.argv[0]);
         app.cmd = strdup("./program");
+        app.argv[0] = strdup("program");
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
         await_children("directory", 2);
         CHECK(unlink("program") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
