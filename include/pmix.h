@@ -41,7 +41,7 @@ PMIX_EXPORT pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_
  * Ends one PMIx_Init. The last one tells the server, ends every request that still waits, and frees all memory.
  *
  * Blocks until the host has acknowledged. With PMIX_EMBED_BARRIER true no process of the job leaves before all have
- * come. PMIX_ERR_INIT without a matching init.
+ * come. PMIX_ERR_INIT without a matching init. With PMIX_ERR_BAD_PARAM nothing has ended.
  */
 PMIX_EXPORT pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo);
 
@@ -72,7 +72,8 @@ PMIX_EXPORT void PMIx_Progress(void);
  * Ends the library's progress thread and waits until it has ended; from then on the process drives the library itself,
  * with PMIx_Progress or by calls that wait. What is queued is run first, unless PMIX_PROGRESS_THREAD_FLUSH in @p info is
  * false. PMIX_PROGRESS_THREAD_NAME names the thread meant ("wireup"). Does nothing where there is no such thread, and on
- * that thread itself. A call that waits in another thread meanwhile goes on waiting until somebody drives the library.
+ * that thread itself, and where @p info is in error, as there is no status. A call that waits in another thread
+ * meanwhile goes on waiting until somebody drives the library.
  */
 PMIX_EXPORT void PMIx_Progress_thread_stop(const pmix_info_t *info, size_t ninfo);
 

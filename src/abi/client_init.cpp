@@ -52,6 +52,7 @@ void PMIx_Progress_thread_stop(const pmix_info_t* info, size_t ninfo) {
     boundary([&](Library& library) -> pmix_status_t {
         if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
         const pmix::common::InfoView infos(info, ninfo);
+        WIREUP_RETURN_IF_ERROR(pmix::common::check_flags(infos));
         std::string_view name;
         pmix_status_t rc = infos.get(PMIX_PROGRESS_THREAD_NAME, &name);
         // Until OpenPMIx 6 the attribute had the string that PMIX_EVENT_HDLR_NAME still has.

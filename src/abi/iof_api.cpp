@@ -9,6 +9,7 @@
 
 #include "abi/boundary.h"
 #include "client/iof/iof.h"
+#include "client/session/request.h"
 #include "client/session/session.h"
 #include "common/base/ids.h"
 #include "server/server.h"
@@ -32,7 +33,7 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs, const pmix
 pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cbfunc,
                                   void* cbdata) {
     return boundary([&](Library& library) -> pmix_status_t {
-        if (directives == nullptr && ndirs != 0) return PMIX_ERR_BAD_PARAM;
+        WIREUP_RETURN_IF_ERROR(pmix::client::check_directives(library.client(), directives, ndirs));
         return library.client().iof().deregister(iofhdlr, cbfunc, cbdata);
     });
 }

@@ -32,6 +32,7 @@ pmix_status_t tool_boundary(F&& run) noexcept {
 
 pmix_status_t check(Function function, const pmix_info_t infos[], size_t ninfos) noexcept {
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    WIREUP_RETURN_IF_ERROR(pmix::common::check_flags({infos, ninfos}));
     return pmix::common::check_required({infos, ninfos}, function, pmix::common::level::tool);
 }
 

@@ -99,6 +99,7 @@ std::string hostname_of(Library& library) {
 
 Result<CArray<pmix_device_distance_t>> compute(Library& library, const pmix_topology_t* topo,
                                                const pmix_cpuset_t* cpuset, InfoView infos) {
+    if (!library.client().is_servers_own()) WIREUP_RETURN_IF_ERROR(check_flags(infos));
     DeviceFilter filter;
     if (const pmix_status_t rc = read_filter(infos, filter); rc != PMIX_SUCCESS) return rc;
     if (cpuset != nullptr && !is_hwloc_source(cpuset->source)) return PMIX_ERR_NOT_SUPPORTED;

@@ -267,6 +267,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
 
 pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t ninfos) NO_THREAD_SAFETY_ANALYSIS {
     if (infos == nullptr && ninfos != 0) return PMIX_ERR_BAD_PARAM;
+    WIREUP_RETURN_IF_ERROR(common::check_flags({infos, ninfos}));
     Globals* g = g_globals.load(std::memory_order_acquire);
     // Until the mutex is ours, somebody else's finalize may take the library away: nothing of it is looked at.
     if (g->library.load(std::memory_order_relaxed) == nullptr) return PMIX_ERR_INIT;

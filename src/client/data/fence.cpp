@@ -43,7 +43,7 @@ MemoryFence::Request by_request(Session& session, common::FenceRequest& request,
 common::Result<PreparedFence> prepare_fence(Session& session, const pmix_proc_t procs[], size_t nprocs,
                                             const pmix_info_t infos[], size_t ninfos) {
     PreparedFence p;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;

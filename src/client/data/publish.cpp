@@ -21,9 +21,9 @@ struct Checked {
     pmix_status_t status = PMIX_SUCCESS;
 };
 
-Checked check(const pmix_info_t infos[], size_t ninfos) noexcept {
+Checked check(const Session& session, const pmix_info_t infos[], size_t ninfos) noexcept {
     Checked p;
-    p.status = check_directives(infos, ninfos);
+    p.status = check_directives(session, infos, ninfos);
     if (p.status == PMIX_SUCCESS) p.status = read_timeout(infos, ninfos, &p.timeout_s);
     return p;
 }
@@ -32,10 +32,10 @@ auto teller(pmix_op_cbfunc_t callback, void* cbdata) {
     return [callback, cbdata](pmix_status_t rc, common::Nothing&) { callback(plain(rc), cbdata); };
 }
 
-pmix_status_t prepare_publish(const pmix_info_t infos[], size_t ninfos, common::PublishRequest& request,
-                              int* timeout_s) {
+pmix_status_t prepare_publish(const Session& session, const pmix_info_t infos[], size_t ninfos,
+                              common::PublishRequest& request, int* timeout_s) {
     if (infos == nullptr || ninfos == 0) return PMIX_ERR_BAD_PARAM;
-    const Checked p = check(infos, ninfos);
+    const Checked p = check(session, infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     for (const pmix_info_t& info : common::InfoView(infos, ninfos)) {
         if (common::bounded_length(info.key, sizeof info.key) > common::kMaxKeyLength) return PMIX_ERR_BAD_PARAM;
@@ -46,9 +46,9 @@ pmix_status_t prepare_publish(const pmix_info_t infos[], size_t ninfos, common::
     return PMIX_SUCCESS;
 }
 
-pmix_status_t prepare_unpublish(char** keys, const pmix_info_t infos[], size_t ninfos,
+pmix_status_t prepare_unpublish(const Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
                                 common::UnpublishRequest& request, int* timeout_s) {
-    const Checked p = check(infos, ninfos);
+    const Checked p = check(session, infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     request.all = keys == nullptr;
     if (keys != nullptr) {
@@ -84,7 +84,7 @@ pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t asked) noexce
 pmix_status_t publish(Session& session, const pmix_info_t infos[], size_t ninfos) {
     common::PublishRequest request;
     int timeout_s = 0;
-    WIREUP_RETURN_IF_ERROR(prepare_publish(infos, ninfos, request, &timeout_s));
+    WIREUP_RETURN_IF_ERROR(prepare_publish(session, infos, ninfos, request, &timeout_s));
     common::Nothing nothing;
     return plain(session.ask<Command::publish>(request, nothing, timeout_s));
 }
@@ -94,13 +94,13 @@ pmix_status_t publish_nb(Session& session, const pmix_info_t infos[], size_t nin
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     common::PublishRequest request;
     int timeout_s = 0;
-    WIREUP_RETURN_IF_ERROR(prepare_publish(infos, ninfos, request, &timeout_s));
+    WIREUP_RETURN_IF_ERROR(prepare_publish(session, infos, ninfos, request, &timeout_s));
     return session.ask_nb<Command::publish>(request, teller(callback, cbdata), timeout_s);
 }
 
 pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const pmix_info_t infos[], size_t ninfos) {
     if (data == nullptr || ndata == 0 || ndata > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
-    const Checked p = check(infos, ninfos);
+    const Checked p = check(session, infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     common::LookupRequest request;
     for (size_t i = 0; i < ndata; ++i) {
@@ -139,7 +139,7 @@ pmix_status_t lookup(Session& session, pmix_pdata_t data[], size_t ndata, const 
 pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos,
                         pmix_lookup_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr || keys == nullptr || keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
-    const Checked p = check(infos, ninfos);
+    const Checked p = check(session, infos, ninfos);
     if (p.status != PMIX_SUCCESS) return p.status;
     auto list = checked_keys(keys);
     if (!list) return list.status();
@@ -173,7 +173,7 @@ pmix_status_t lookup_nb(Session& session, char** keys, const pmix_info_t infos[]
 pmix_status_t unpublish(Session& session, char** keys, const pmix_info_t infos[], size_t ninfos) {
     common::UnpublishRequest request;
     int timeout_s = 0;
-    WIREUP_RETURN_IF_ERROR(prepare_unpublish(keys, infos, ninfos, request, &timeout_s));
+    WIREUP_RETURN_IF_ERROR(prepare_unpublish(session, keys, infos, ninfos, request, &timeout_s));
     common::Nothing nothing;
     return plain(session.ask<Command::unpublish>(request, nothing, timeout_s));
 }
@@ -183,7 +183,7 @@ pmix_status_t unpublish_nb(Session& session, char** keys, const pmix_info_t info
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     common::UnpublishRequest request;
     int timeout_s = 0;
-    WIREUP_RETURN_IF_ERROR(prepare_unpublish(keys, infos, ninfos, request, &timeout_s));
+    WIREUP_RETURN_IF_ERROR(prepare_unpublish(session, keys, infos, ninfos, request, &timeout_s));
     return session.ask_nb<Command::unpublish>(request, teller(callback, cbdata), timeout_s);
 }
 

@@ -180,7 +180,7 @@ pmix_status_t Events::register_handler(const pmix_status_t codes[], size_t ncode
                                        size_t ninfos, pmix_notification_fn_t handler, pmix_hdlr_reg_cbfunc_t callback,
                                        void* cbdata) {
     if (handler == nullptr || (codes == nullptr && ncodes != 0)) return PMIX_ERR_BAD_PARAM;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session_, infos, ninfos);
     if (rc != PMIX_SUCCESS) return rc;
     auto attributes = read_handler_attributes(codes, ncodes, {infos, ninfos});
     if (!attributes) return attributes.status();

@@ -33,10 +33,10 @@ bool shares_infos(const pmix_info_t& info) noexcept {
            (value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO);
 }
 
-common::Result<PreparedGroup> prepare_group(GroupCall call, const char* name, const pmix_info_t infos[],
-                                            size_t ninfos) {
+common::Result<PreparedGroup> prepare_group(const Session& session, GroupCall call, const char* name,
+                                            const pmix_info_t infos[], size_t ninfos) {
     PreparedGroup p;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     auto checked = checked_group_name(name);
@@ -49,9 +49,9 @@ common::Result<PreparedGroup> prepare_group(GroupCall call, const char* name, co
     return p;
 }
 
-common::Result<PreparedGroup> prepare_construct(const char* name, const pmix_proc_t procs[], size_t nprocs,
-                                                const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare_group(GroupCall::construct, name, infos, ninfos);
+common::Result<PreparedGroup> prepare_construct(const Session& session, const char* name, const pmix_proc_t procs[],
+                                                size_t nprocs, const pmix_info_t infos[], size_t ninfos) {
+    auto p = prepare_group(session, GroupCall::construct, name, infos, ninfos);
     if (!p) return p;
     // No processes: the caller is a member that a leader adds (PMIX_GROUP_ADD_MEMBERS).
     if (procs == nullptr && nprocs == 0) return p;
@@ -80,7 +80,7 @@ void after_end(Session& session, GroupCall call, const std::string& name, pmix_s
 
 // Destruct and leave.
 pmix_status_t end(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos) {
-    auto p = prepare_group(call, name, infos, ninfos);
+    auto p = prepare_group(session, call, name, infos, ninfos);
     if (!p) return p.status();
     common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);
@@ -90,7 +90,7 @@ pmix_status_t end(Session& session, GroupCall call, const char* name, const pmix
 
 pmix_status_t end_nb(Session& session, GroupCall call, const char* name, const pmix_info_t infos[], size_t ninfos,
                      pmix_op_cbfunc_t callback, void* cbdata) {
-    auto p = prepare_group(call, name, infos, ninfos);
+    auto p = prepare_group(session, call, name, infos, ninfos);
     if (!p) return p.status();
     const auto done = [&session, call, name = p->request.name, callback, cbdata](pmix_status_t rc,
                                                                                  common::GroupReply&) {
@@ -127,7 +127,7 @@ void call_with_results(pmix_info_cbfunc_t callback, void* cbdata, pmix_status_t 
 pmix_status_t construct_on_server(Session& session, const std::string& name, common::ProcList members,
                                   const common::ProcId* inviter, const pmix_info_t infos[], size_t ninfos,
                                   GroupDone done) {
-    auto p = prepare_group(GroupCall::construct, name.c_str(), infos, ninfos);
+    auto p = prepare_group(session, GroupCall::construct, name.c_str(), infos, ninfos);
     if (!p) return p.status();
     name_members(std::move(members), session, p->request);
     if (inviter != nullptr) {
@@ -150,7 +150,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
 
 pmix_status_t group_construct(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t infos[], size_t ninfos, pmix_info_t** results, size_t* nresults) {
-    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     name_members(std::exchange(p->request.procs, {}), session, p->request);
@@ -168,7 +168,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
 pmix_status_t group_construct_nb(Session& session, const char* name, const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare_construct(name, procs, nprocs, infos, ninfos);
+    auto p = prepare_construct(session, name, procs, nprocs, infos, ninfos);
     if (!p) return p.status();
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     return construct_on_server(session, p->request.name, std::move(p->request.procs), nullptr, infos, ninfos,

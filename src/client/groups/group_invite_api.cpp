@@ -65,7 +65,7 @@ struct PreparedInvitation {
 common::Result<PreparedInvitation> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
                                            common::Function function) {
     int timeout_s = 0;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &timeout_s);
     if (rc == PMIX_SUCCESS) rc = common::check_required({infos, ninfos}, function, kBothLevels);
     if (rc != PMIX_SUCCESS) return rc;

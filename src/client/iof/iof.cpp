@@ -99,7 +99,7 @@ pmix_status_t Iof::pull(const pmix_proc_t procs[], size_t nprocs, const pmix_inf
                         void* cbdata) {
     if ((channels & PMIX_FWD_STDIN_CHANNEL) != 0) return PMIX_ERR_NOT_SUPPORTED;
     if ((channels & kIofOutputs) == 0 || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session_, infos, ninfos);
     auto list = checked_procs(procs, nprocs);
     if (rc == PMIX_SUCCESS && !list) rc = list.status();
     Registration r;
@@ -263,7 +263,7 @@ void Iof::shut() noexcept {
 
 pmix_status_t Iof::push(const pmix_proc_t targets[], size_t ntargets, const pmix_byte_object_t* bytes,
                         const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata) {
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session_, infos, ninfos);
     if (rc != PMIX_SUCCESS) return rc;
     const InfoView view(infos, ninfos);
     const bool ends = view.flag(PMIX_IOF_COMPLETE);

@@ -51,10 +51,10 @@ struct Options {
     bool server = true;
 };
 
-common::Result<Options> read_options(const pmix_info_t infos[], size_t ninfos) {
+common::Result<Options> read_options(const Session& session, const pmix_info_t infos[], size_t ninfos) {
     Options options;
     std::string_view types;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     const InfoView view(infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &options.timeout_s);
     if (rc == PMIX_SUCCESS) rc = view.get(PMIX_CRED_TYPE, &types);
@@ -121,10 +121,11 @@ struct Question : Prepared<common::ValidateCredentialRequest> {
     bool is_munge = false;  // and may be answered by it
 };
 
-common::Result<Question> read_question(const pmix_byte_object_t* credential, const pmix_info_t infos[], size_t ninfos) {
+common::Result<Question> read_question(const Session& session, const pmix_byte_object_t* credential,
+                                       const pmix_info_t infos[], size_t ninfos) {
     Question q;
     if (credential == nullptr) return PMIX_ERR_BAD_PARAM;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &q.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     // Nothing proves nothing.
@@ -142,7 +143,7 @@ common::Result<Question> read_question(const pmix_byte_object_t* credential, con
 
 pmix_status_t get_credential(Session& session, const pmix_info_t infos[], size_t ninfos,
                              pmix_byte_object_t* credential) {
-    auto options = read_options(infos, ninfos);
+    auto options = read_options(session, infos, ninfos);
     if (!options) return options.status();
     if (credential == nullptr) return PMIX_ERR_BAD_PARAM;
     Made made;
@@ -157,7 +158,7 @@ pmix_status_t get_credential(Session& session, const pmix_info_t infos[], size_t
 
 pmix_status_t get_credential_nb(Session& session, const pmix_info_t infos[], size_t ninfos,
                                 pmix_credential_cbfunc_t callback, void* cbdata) {
-    auto options = read_options(infos, ninfos);
+    auto options = read_options(session, infos, ninfos);
     if (!options) return options.status();
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
     auto made = std::make_shared<Made>();
@@ -177,7 +178,7 @@ pmix_status_t get_credential_nb(Session& session, const pmix_info_t infos[], siz
 
 pmix_status_t validate_credential(Session& session, const pmix_byte_object_t* credential, const pmix_info_t infos[],
                                   size_t ninfos, ResultsOut results) {
-    auto q = read_question(credential, infos, ninfos);
+    auto q = read_question(session, credential, infos, ninfos);
     if (!q) return q.status();
     if (q->is_munge) {
         InfoList found;
@@ -193,7 +194,7 @@ pmix_status_t validate_credential(Session& session, const pmix_byte_object_t* cr
 pmix_status_t validate_credential_nb(Session& session, const pmix_byte_object_t* credential, const pmix_info_t infos[],
                                      size_t ninfos, pmix_validation_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto q = read_question(credential, infos, ninfos);
+    auto q = read_question(session, credential, infos, ninfos);
     if (!q) return q.status();
     if (q->is_munge) {
         auto found = std::make_shared<InfoList>();

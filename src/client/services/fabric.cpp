@@ -88,7 +88,7 @@ bool Fabrics::alone() const noexcept {
 
 Result<Fabrics::Options> Fabrics::read(const pmix_info_t directives[], size_t n) {
     Options options;
-    pmix_status_t rc = check_directives(directives, n);
+    pmix_status_t rc = check_directives(session_, directives, n);
     if (rc == PMIX_SUCCESS) rc = read_timeout(directives, n, &options.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     for (const pmix_info_t& info : InfoView(directives, n)) {

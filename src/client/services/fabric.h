@@ -56,7 +56,7 @@ class Fabrics {
     struct Registered;
     struct Options;
 
-    static common::Result<Options> read(const pmix_info_t directives[], size_t n);
+    common::Result<Options> read(const pmix_info_t directives[], size_t n);
     common::Result<Options> options_of(const pmix_fabric_t* fabric);
     bool alone() const noexcept;
     // What is known without a server.

@@ -8,10 +8,11 @@ namespace {
 
 using common::Command;
 
-common::Result<Prepared<common::MonitorRequest>> prepare(const pmix_info_t* monitor, pmix_status_t error,
-                                                         const pmix_info_t directives[], size_t ndirectives) {
+common::Result<Prepared<common::MonitorRequest>> prepare(const Session& session, const pmix_info_t* monitor,
+                                                         pmix_status_t error, const pmix_info_t directives[],
+                                                         size_t ndirectives) {
     if (monitor == nullptr || common::key_view(*monitor).empty()) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare_directives<common::MonitorRequest>(directives, ndirectives);
+    auto p = prepare_directives<common::MonitorRequest>(session, directives, ndirectives);
     if (!p) return p;
     p->request.code = error;
     p->request.infos = common::Infos::borrow(monitor, 1);
@@ -22,14 +23,14 @@ common::Result<Prepared<common::MonitorRequest>> prepare(const pmix_info_t* moni
 
 pmix_status_t process_monitor(Session& session, const pmix_info_t* monitor, pmix_status_t error,
                               const pmix_info_t directives[], size_t ndirectives, ResultsOut results) {
-    auto p = prepare(monitor, error, directives, ndirectives);
+    auto p = prepare(session, monitor, error, directives, ndirectives);
     return p ? ask_for_results<Command::monitor>(session, *p, results) : p.status();
 }
 
 pmix_status_t process_monitor_nb(Session& session, const pmix_info_t* monitor, pmix_status_t error,
                                  const pmix_info_t directives[], size_t ndirectives, pmix_info_cbfunc_t callback,
                                  void* cbdata) {
-    auto p = prepare(monitor, error, directives, ndirectives);
+    auto p = prepare(session, monitor, error, directives, ndirectives);
     return p ? ask_for_results_nb<Command::monitor>(session, *p, callback, cbdata) : p.status();
 }
 

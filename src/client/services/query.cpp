@@ -43,12 +43,14 @@ InfoView qualifiers_of(const pmix_query_t& query) noexcept {
     return {query.qualifiers, query.nqual};
 }
 
-pmix_status_t check(const pmix_query_t queries[], size_t n) noexcept {
+pmix_status_t check(const pmix_query_t queries[], size_t n, bool servers_own) noexcept {
     if (queries == nullptr || n == 0 || n > common::kMaxListLength) return PMIX_ERR_BAD_PARAM;
     for (size_t i = 0; i < n; ++i) {
         const pmix_query_t& q = queries[i];
         if (q.keys == nullptr || q.keys[0] == nullptr) return PMIX_ERR_BAD_PARAM;
-        if (check_directives(q.qualifiers, q.nqual) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
+        pmix_status_t rc = check_infos(q.qualifiers, q.nqual);
+        if (rc == PMIX_SUCCESS && !servers_own) rc = common::check_flags(qualifiers_of(q));
+        if (rc != PMIX_SUCCESS) return rc;
         int limit_s = 0;
         if (read_timeout(q.qualifiers, q.nqual, &limit_s) != PMIX_SUCCESS) return PMIX_ERR_BAD_PARAM;
         for (char** key = q.keys; *key != nullptr; ++key) {
@@ -463,7 +465,7 @@ void call_back(Work& work, pmix_info_cbfunc_t callback, void* cbdata, Take take)
 }  // namespace
 
 bool only_abi_versions(const pmix_query_t queries[], size_t nqueries) noexcept {
-    if (check(queries, nqueries) != PMIX_SUCCESS) return false;
+    if (check(queries, nqueries, false) != PMIX_SUCCESS) return false;
     for (size_t i = 0; i < nqueries; ++i) {
         for (char** key = queries[i].keys; *key != nullptr; ++key) {
             if (!is_abi_key(*key)) return false;
@@ -484,7 +486,7 @@ pmix_status_t query_abi_versions(const pmix_query_t queries[], size_t nqueries, 
 
 pmix_status_t query(Session& session, const pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                     size_t* nresults) {
-    pmix_status_t rc = check(queries, nqueries);
+    pmix_status_t rc = check(queries, nqueries, session.is_servers_own());
     if (rc != PMIX_SUCCESS) return rc;
     Work work(&session, queries, nqueries);
     rc = work.answer_here();
@@ -503,7 +505,7 @@ pmix_status_t query(Session& session, const pmix_query_t queries[], size_t nquer
 
 pmix_status_t query_nb(Session& session, const pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t callback,
                        void* cbdata) {
-    pmix_status_t rc = check(queries, nqueries);
+    pmix_status_t rc = check(queries, nqueries, session.is_servers_own());
     if (rc == PMIX_SUCCESS && callback == nullptr) rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) return rc;
     auto own = common::CArray<pmix_query_t>::copy_of(queries, nqueries);

@@ -23,9 +23,10 @@ struct Prepared {
 
 // A call whose infos are the directives of its request: both are checked, and the limit is read.
 template <class Request>
-common::Result<Prepared<Request>> prepare_directives(const pmix_info_t directives[], size_t ndirectives) {
+common::Result<Prepared<Request>> prepare_directives(const Session& session, const pmix_info_t directives[],
+                                                     size_t ndirectives) {
     Prepared<Request> p;
-    pmix_status_t rc = check_directives(directives, ndirectives);
+    pmix_status_t rc = check_directives(session, directives, ndirectives);
     if (rc == PMIX_SUCCESS) rc = read_timeout(directives, ndirectives, &p.timeout_s);
     if (rc != PMIX_SUCCESS) return rc;
     p.request.directives = common::Infos::borrow(directives, ndirectives);

@@ -219,10 +219,10 @@ struct PreparedSpawn {
     int timeout_s = 0;
 };
 
-common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
-                                            size_t napps) {
+common::Result<PreparedSpawn> prepare_spawn(const Session& session, const pmix_info_t infos[], size_t ninfos,
+                                            const pmix_app_t apps[], size_t napps) {
     PreparedSpawn p;
-    pmix_status_t rc = check_directives(infos, ninfos);
+    pmix_status_t rc = check_directives(session, infos, ninfos);
     if (rc == PMIX_SUCCESS) rc = read_timeout(infos, ninfos, &p.timeout_s);
     // A limit for the spawn is one for the call too, where there is no other.
     if (rc == PMIX_SUCCESS && p.timeout_s == 0) rc = InfoView(infos, ninfos).get(PMIX_SPAWN_TIMEOUT, &p.timeout_s);
@@ -235,7 +235,7 @@ common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ni
         if (apps[i].cmd == nullptr && (apps[i].argv == nullptr || apps[i].argv[0] == nullptr)) {
             return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
         }
-        rc = check_directives(apps[i].info, apps[i].ninfo);
+        rc = check_directives(session, apps[i].info, apps[i].ninfo);
         if (rc != PMIX_SUCCESS) return rc;
     }
     p.request.infos = common::Infos::borrow(infos, ninfos);
@@ -252,7 +252,7 @@ common::Result<PreparedSpawn> prepare_spawn(const pmix_info_t infos[], size_t ni
 pmix_status_t spawn(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[], size_t napps,
                     char* ret_nspace) {
     if (ret_nspace != nullptr) std::memset(ret_nspace, 0, sizeof(pmix_nspace_t));
-    auto p = prepare_spawn(infos, ninfos, apps, napps);
+    auto p = prepare_spawn(session, infos, ninfos, apps, napps);
     if (!p) return p.status();
     common::SpawnReply reply;
     const pmix_status_t rc = session.ask<Command::spawn>(p->request, reply, p->timeout_s);
@@ -266,7 +266,7 @@ pmix_status_t spawn(Session& session, const pmix_info_t infos[], size_t ninfos, 
 pmix_status_t spawn_nb(Session& session, const pmix_info_t infos[], size_t ninfos, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t callback, void* cbdata) {
     if (callback == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto p = prepare_spawn(infos, ninfos, apps, napps);
+    auto p = prepare_spawn(session, infos, ninfos, apps, napps);
     if (!p) return p.status();
     const auto done = [callback, cbdata](pmix_status_t rc, common::SpawnReply& reply) {
         const pmix_proc_t job = common::ProcId(reply.nspace, PMIX_RANK_WILDCARD).to_c();

@@ -53,10 +53,11 @@ inline pmix_status_t check_infos(const pmix_info_t infos[], size_t n) noexcept {
     return (infos == nullptr && n != 0) || n > common::kMaxListLength ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
-// Of infos that say how a call is to be done, in difference to what it is to pass on.
-inline pmix_status_t check_directives(const pmix_info_t infos[], size_t n) noexcept {
+// Of infos that say how a call is to be done, in difference to what it is to pass on. A host may pass on what a client
+// gave it.
+inline pmix_status_t check_directives(const Session& session, const pmix_info_t infos[], size_t n) noexcept {
     const pmix_status_t rc = check_infos(infos, n);
-    return rc == PMIX_SUCCESS ? common::check_flags({infos, n}) : rc;
+    return rc == PMIX_SUCCESS && !session.is_servers_own() ? common::check_flags({infos, n}) : rc;
 }
 
 // 0: for ever.

@@ -133,6 +133,8 @@ class Session final : public transport::ConnectionHandler {
     bool is_tool() const noexcept { return is_tool_; }
     void set_is_tool() noexcept { is_tool_ = true; }
     // There is one, or there was.
+    // It is the client half of a server: its calls are the host's. (A launcher that is its own server is a tool.)
+    bool is_servers_own() const noexcept { return !is_tool_ && server() == self_; }
     bool has_server() const noexcept { return channel_ != nullptr; }
     // Asks the server, or those of a tool, to note that this process finalizes, and waits for their answers: ten
     // seconds at most, for all of them together. What comes of it does not matter to a process that goes. Not on the

@@ -75,6 +75,12 @@ TEST(ProgressThread, StoppedOnceAndDrivenByTheProcess) {
     EXPECT_TRUE(has_thread());
     PMIx_Info_destruct(&other);
 
+    const int number = 1;
+    PMIx_Info_load(&other, PMIX_PROGRESS_THREAD_FLUSH, &number, PMIX_INT);  // no flag
+    PMIx_Progress_thread_stop(&other, 1);
+    EXPECT_TRUE(has_thread());
+    PMIx_Info_destruct(&other);
+
     std::atomic<int> before{0}, after{0};
     for (int i = 0; i < 100; ++i) register_later(("before." + std::to_string(i)).c_str(), before);
     PMIx_Info_load(&other, PMIX_PROGRESS_THREAD_NAME, "wireup", PMIX_STRING);

@@ -24,6 +24,7 @@
 #include "client/services/spawn.h"
 #include "client/session/connect.h"
 #include "client/session/session.h"
+#include "support/alone.h"
 #include "support/fake_channel.h"
 #include "support/status.h"
 
@@ -32,6 +33,7 @@ namespace {
 
 using common::InfoList;
 using common::ProcId;
+using test::Alone;
 using test::FakeChannel;
 
 void no_handler(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
@@ -128,6 +130,79 @@ TEST(Flags, WithANumber_AreBadParamInEveryCall) {
     loop->post([&] { session.shut(PMIX_ERR_INIT); });
     loop->stop();
     transport::LoopRole role(*loop);
+}
+
+// A host may pass on what a client gave it. rows: G17
+TEST(Flags, WithANumber_ArePassedOnForAHost) {
+    auto loop = std::move(transport::EventLoop::create()).value();
+    const auto owned = client::make_session(*loop, ProcId("server", 0), ProcId("server", 0));
+    client::Session& session = *owned;
+    auto made = std::make_unique<FakeChannel>(*loop, session);
+    FakeChannel& channel = *made;
+    channel.on_send = [&](const common::Frame& frame) {
+        channel.answer(frame, PMIX_ERR_NOT_SUPPORTED, common::Nothing());
+    };
+    session.set_channel(std::move(made));
+    ASSERT_STATUS(PMIX_SUCCESS, loop->start());
+
+    InfoList infos, text;
+    infos.append_number<int>(PMIX_COLLECT_DATA, 1, PMIX_INT);
+    text.append_string(PMIX_LOG_STDERR, "x");
+    const pmix_info_t* info = infos.c_array();
+    const pmix_proc_t procs[] = {ProcId("job", 1).to_c(), ProcId("job", 2).to_c()};
+    char command[] = "true", asked[] = "a.key";
+    char* keys[] = {asked, nullptr};
+    pmix_app_t app = {};
+    app.cmd = command;
+    app.maxprocs = 1;
+    app.info = infos.c_array();
+    app.ninfo = 1;
+    const pmix_query_t question = {keys, infos.c_array(), 1};
+    pmix_nspace_t child;
+    pmix_info_t* results = nullptr;
+    size_t nresults = 0;
+    const std::vector<std::pair<const char*, std::function<pmix_status_t()>>> calls = {
+        {"spawn", [&] { return spawn(session, info, 1, &app, 1, child); }},
+        {"log", [&] { return log(session, text.c_array(), 1, info, 1); }},
+        {"query", [&] { return query(session, &question, 1, &results, &nresults); }},
+        {"monitor",
+         [&] {
+             return process_monitor(session, text.c_array(), PMIX_SUCCESS, info, 1, {&results, &nresults});
+         }},
+        {"job_control",
+         [&] {
+             return job_control(session, procs, 2, info, 1, {&results, &nresults});
+         }},
+        {"publish", [&] { return publish(session, info, 1); }},
+        {"fence", [&] { return fence(session, procs, 2, info, 1); }},
+        {"connect", [&] { return connect(session, procs, 2, info, 1); }},
+    };
+    size_t sent = 0;
+    for (const auto& [name, call] : calls) {
+        EXPECT_NE(PMIX_ERR_BAD_PARAM, call()) << name;
+        EXPECT_GT(channel.sent().size(), sent) << name;
+        sent = channel.sent().size();
+    }
+
+    loop->post([&] { session.shut(PMIX_ERR_INIT); });
+    loop->stop();
+    transport::LoopRole role(*loop);
+}
+
+// Calls of the library as a whole: one that is refused has done nothing. rows: G17 I12
+TEST_F(Alone, FlagsWithANumber_AreBadParamOfTheOtherCallsToo) {
+    const pmix_info_t barrier = test::info(PMIX_EMBED_BARRIER);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Finalize(&barrier, 1));
+    EXPECT_EQ(1, PMIx_Initialized());
+    ASSERT_STATUS(PMIX_ERR_UNREACH, PMIx_Init(nullptr, nullptr, 0));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Finalize(&barrier, 1));
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0)) << "the second init";
+    EXPECT_EQ(1, PMIx_Initialized());
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_IOF_deregister(1, &barrier, 1, nullptr, nullptr));
+    pmix_device_distance_t* distances = nullptr;
+    size_t n = 0;
+    pmix_info_t required = barrier;
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Compute_distances(nullptr, nullptr, &required, 1, &distances, &n));
 }
 
 }  // namespace pmix::client::flags_test

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/ids.h"
 #include "common/values/value.h"
 #include "support/status.h"
 #include "support/thread_binding.h"
@@ -64,6 +65,18 @@ TEST(ToolInit, DoNotConnect_InStrictMode_ReturnsNoName) {
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_tool_init(&me, infos.c_array(), infos.size()));
     EXPECT_EQ('\0', me.nspace[0]);
     EXPECT_EQ(PMIX_RANK_UNDEF, me.rank);
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
+}
+
+// rows: G17
+TEST(ToolInit, Attach_AFlagIsANumber_BadParam) {
+    ASSERT_STATUS(PMIX_SUCCESS, init({}));
+    InfoList infos;
+    infos.append_number<int>(PMIX_CONNECT_TO_SYSTEM, 1, PMIX_INT);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_tool_attach_to_server(nullptr, nullptr, infos.c_array(), 1));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_tool_connect_to_server(nullptr, infos.c_array(), 1));
+    const pmix_proc_t server = common::ProcId("server", 0).to_c();
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_tool_set_server(&server, infos.c_array(), 1));
     EXPECT_STATUS(PMIX_SUCCESS, PMIx_tool_finalize());
 }
 
