@@ -185,14 +185,14 @@ bool queried(Session& session, const GetRequest& request, Outcome& out) {
 }
 
 // True: the answer (or the failure) is in out. False: the server is to be asked.
-bool settle_here(Session& session, const GetRequest& request, Outcome& out) {
+bool settle_here(Session& session, const GetRequest& request, TimeLimit limit, Outcome& out) {
     if (request.refresh && session.connected()) return false;
     if (asks_first(session, request)) return false;
     search(session, request, out);
     if (out.status != PMIX_ERR_NOT_FOUND) return true;
     // In a server the segments are at hand.
     if (session.reader(request.nspace) == nullptr) {
-        const pmix_status_t rc = session.attach_here(request.nspace, request.timeout_s);
+        const pmix_status_t rc = session.attach_here(request.nspace, limit);
         if (rc == PMIX_ERR_TIMEOUT || rc == PMIX_ERR_OUT_OF_RESOURCE) out.status = rc;
         if (rc == PMIX_SUCCESS) search(session, request, out);
         if (out.status != PMIX_ERR_NOT_FOUND) return true;
@@ -221,17 +221,17 @@ struct MayTry {
 };
 
 // While reading.
-Next look_here(Session& session, const GetRequest& request, MayTry may, Outcome& out) {
+Next look_here(Session& session, const GetRequest& request, MayTry may, TimeLimit limit, Outcome& out) {
     const dstore::Reader* const first = session.reader(request.nspace);
     const bool mapped = first != nullptr;
     if (mapped && first->is_superseded() && may.renew) return Next::renew;
-    bool settled = settle_here(session, request, out);
+    bool settled = settle_here(session, request, limit, out);
     if (is_lacked(session, request, out)) {
         if (may.attach) return Next::attach;
         out.status = PMIX_ERR_OUT_OF_RESOURCE;  // lost once more
     } else if (!mapped && out.status == PMIX_ERR_NOT_FOUND && session.reader(request.nspace) != nullptr) {
         // Another thread has brought the segment between the two questions.
-        settled = settle_here(session, request, out);
+        settled = settle_here(session, request, limit, out);
     }
     if (settled) search_regardless_of_proc(session, request, out);
     return settled ? Next::answer : Next::ask;
@@ -273,6 +273,7 @@ struct Pending {
     std::string nspace, key;
     common::InfoList infos;
     GetRequest request;
+    TimeLimit limit{0};
     pmix_value_cbfunc_t callback;
     void* cbdata;
 
@@ -302,7 +303,7 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) 
     Next next;
     {
         Reading reading;
-        next = look_here(session, pending->request, may, *out);
+        next = look_here(session, pending->request, may, pending->limit, *out);
         if (next == Next::answer) Pending::keep(*out);
     }
     if (next == Next::renew) {
@@ -315,8 +316,7 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) 
             failed.status = status;
             pending->fire(failed);
         };
-        if (session.attach_nb(pending->request.nspace, renewed, pending->request.timeout_s) == PMIX_SUCCESS)
-            return PMIX_SUCCESS;
+        if (session.attach_nb(pending->request.nspace, renewed, pending->limit) == PMIX_SUCCESS) return PMIX_SUCCESS;
         return begin_nb(session, pending, may);
     }
     if (next == Next::attach) {
@@ -328,7 +328,14 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) 
             failed.status = status;
             pending->fire(failed);
         };
-        return session.attach_nb(pending->request.nspace, attached, pending->request.timeout_s);
+        return session.attach_nb(pending->request.nspace, attached, pending->limit);
+    }
+    if (next == Next::ask && pending->limit.over()) {
+        Reading reading;
+        common::GetReply none;
+        take_reply(session, pending->request, PMIX_ERR_TIMEOUT, none, *out);
+        Pending::keep(*out);
+        next = Next::answer;
     }
     if (next == Next::answer) return fire_later(session, pending, std::move(out));
     const auto done = [&session, pending](pmix_status_t status, common::GetReply& reply) {
@@ -340,7 +347,7 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) 
         }
         pending->fire(late);
     };
-    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->request.timeout_s);
+    return session.ask_nb<Command::get>(message_for(session, pending->request), done, pending->limit.left_s());
 }
 
 // A Get that names a group, which is in no store: the member with this rank in the group is translated to its process.
@@ -437,11 +444,12 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
     }
     MayTry may;
     may.renew = !session.must_not_wait();
+    const TimeLimit limit(request->timeout_s);
     for (;;) {
         Next next;
         {
             Reading reading;
-            next = look_here(session, *request, may, out);
+            next = look_here(session, *request, may, limit, out);
             if (next == Next::ask) break;
             if (next == Next::answer)
                 return out.status == PMIX_SUCCESS ? hand_out(session, *request, out, ret_value) : out.status;
@@ -449,14 +457,16 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
         if (next == Next::renew) {
             may.renew = false;
             // Also where it fails: the old segment has what it has.
-            session.renew(request->nspace, request->timeout_s);
+            session.renew(request->nspace, limit);
             continue;
         }
         may.attach = false;
-        WIREUP_RETURN_IF_ERROR(session.attach(request->nspace, request->timeout_s));
+        WIREUP_RETURN_IF_ERROR(session.attach(request->nspace, limit));
     }
     common::GetReply reply;
-    const pmix_status_t rc = session.ask<Command::get>(message_for(session, *request), reply, request->timeout_s);
+    const pmix_status_t rc = limit.over()
+                                 ? PMIX_ERR_TIMEOUT
+                                 : session.ask<Command::get>(message_for(session, *request), reply, limit.left_s());
     if (rc == PMIX_ERR_WOULD_BLOCK && !asks_first(session, *request)) return rc;
     Reading reading;
     take_reply(session, *request, rc, reply, out);
@@ -482,6 +492,7 @@ pmix_status_t get_nb(Session& session, const pmix_proc_t* proc, const char* key,
     pending->request = *request;
     pending->request.nspace = pending->nspace;
     pending->request.key = pending->key;
+    pending->limit = TimeLimit(request->timeout_s);
     pending->callback = callback;
     pending->cbdata = cbdata;
 

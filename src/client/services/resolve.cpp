@@ -27,22 +27,23 @@ common::Result<std::string_view> checked_nspace(const char* nspace) noexcept {
 }
 
 // The segment may have been replaced, or the namespace has ended: then it is not found afterwards. Where the server
-// cannot be asked, what is mapped has what it has.
-void renew_if_superseded(Session& session, std::string_view nspace) {
-    if (nspace.empty() || session.must_not_wait()) return;
+// cannot be asked, what is mapped has what it has. PMIX_ERR_TIMEOUT: the server does not answer, and is not asked
+// again.
+pmix_status_t renew_if_superseded(Session& session, std::string_view nspace, TimeLimit limit) {
+    if (nspace.empty() || session.must_not_wait()) return PMIX_SUCCESS;
     {
         Reading reading;
         const dstore::Reader* reader = session.reader(nspace);
-        if (reader == nullptr || !reader->is_superseded()) return;
+        if (reader == nullptr || !reader->is_superseded()) return PMIX_SUCCESS;
     }
-    session.renew(nspace, kLimitS);
+    return session.renew(nspace, limit) == PMIX_ERR_TIMEOUT ? PMIX_ERR_TIMEOUT : PMIX_SUCCESS;
 }
 
 // Inside a Reading. The reader of a segment that has the placement of its processes, or null.
-const dstore::Reader* placed(Session& session, std::string_view nspace) {
+const dstore::Reader* placed(Session& session, std::string_view nspace, TimeLimit limit) {
     if (nspace.empty()) return nullptr;
     const dstore::Reader* reader = session.reader(nspace);
-    if (reader == nullptr && session.attach_here(nspace, kLimitS) == PMIX_SUCCESS) reader = session.reader(nspace);
+    if (reader == nullptr && session.attach_here(nspace, limit) == PMIX_SUCCESS) reader = session.reader(nspace);
     return reader != nullptr && reader->nodes() != 0 ? reader : nullptr;
 }
 
@@ -82,8 +83,9 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
     if (node != nullptr && common::bounded_length(node, kMaxNodeName + 1) > kMaxNodeName) return PMIX_ERR_BAD_PARAM;
 
     common::ProcList procs;
-    renew_if_superseded(session, *ns);
-    if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
+    const TimeLimit limit(kLimitS);
+    const pmix_status_t renewed = renew_if_superseded(session, *ns, limit);
+    if (Reading reading; const dstore::Reader* reader = placed(session, *ns, limit)) {
         // A node that the namespace does not have may be one of others, or none; a host is on no node of it.
         if (const auto place = find_node(session, *reader, node)) {
             const uint32_t n = reader->local_size(*place).value_or(0);
@@ -97,11 +99,12 @@ pmix_status_t resolve_peers(Session& session, const char* node, const char* nspa
         procs.push_back(session.self());  // alone
         return hand_out(procs, ret_procs, ret_nprocs);
     }
+    WIREUP_RETURN_IF_ERROR(renewed);
     common::ResolveRequest request;
     if (node != nullptr) request.node = node;
     request.nspace = *ns;
     common::ResolvePeersReply reply;
-    const pmix_status_t rc = session.ask<Command::resolve_peers>(request, reply, kLimitS);
+    const pmix_status_t rc = session.ask<Command::resolve_peers>(request, reply, limit.left_s());
     return rc == PMIX_SUCCESS ? hand_out(reply.procs, ret_procs, ret_nprocs) : rc;
 }
 
@@ -110,8 +113,9 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
     *ret_nodes = nullptr;
     auto ns = checked_nspace(nspace);
     if (!ns) return ns.status();
-    renew_if_superseded(session, *ns);
-    if (Reading reading; const dstore::Reader* reader = placed(session, *ns)) {
+    const TimeLimit limit(kLimitS);
+    const pmix_status_t renewed = renew_if_superseded(session, *ns, limit);
+    if (Reading reading; const dstore::Reader* reader = placed(session, *ns, limit)) {
         std::string text;
         for (uint32_t i = 0; i < reader->nodes(); ++i) {
             if (reader->local_size(i).value_or(0) == 0 || reader->node_name(i).empty()) continue;
@@ -120,10 +124,11 @@ pmix_status_t resolve_nodes(Session& session, const char* nspace, char** ret_nod
         }
         return hand_out(text, ret_nodes);
     }
+    WIREUP_RETURN_IF_ERROR(renewed);
     common::ResolveRequest request;
     request.nspace = *ns;
     common::ResolveNodesReply reply;
-    const pmix_status_t rc = session.ask<Command::resolve_nodes>(request, reply, kLimitS);
+    const pmix_status_t rc = session.ask<Command::resolve_nodes>(request, reply, limit.left_s());
     return rc == PMIX_SUCCESS ? hand_out(reply.nodes, ret_nodes) : rc;
 }
 

@@ -83,9 +83,9 @@ pmix_status_t Session::add_segments(const common::SegmentList& segments,
     return rc;
 }
 
-pmix_status_t Session::attach_here(std::string_view nspace, int timeout_s) {
+pmix_status_t Session::attach_here(std::string_view nspace, TimeLimit limit) {
     if (channel_ == nullptr) return PMIX_ERR_UNREACH;
-    auto grant = channel_->attach(nspace, deadline_for(timeout_s));
+    auto grant = channel_->attach(nspace, deadline_for(limit.left_s()));
     if (!grant) return grant.status();
     const pmix_status_t rc = namespaces_.add(nspace, grant->instance, std::move(grant->descriptor));
     if (namespaces_.has_removed()) defer_reclaim();
@@ -115,18 +115,18 @@ void Session::reclaim(int64_t next_try_ms) {
     if (namespaces_.has_removed()) defer_reclaim();
 }
 
-pmix_status_t Session::attach(std::string_view nspace, int timeout_s) {
-    if (reader(nspace) != nullptr || attach_here(nspace, timeout_s) == PMIX_SUCCESS) return PMIX_SUCCESS;
-    return renew(nspace, timeout_s);
+pmix_status_t Session::attach(std::string_view nspace, TimeLimit limit) {
+    if (reader(nspace) != nullptr || attach_here(nspace, limit) == PMIX_SUCCESS) return PMIX_SUCCESS;
+    return renew(nspace, limit);
 }
 
-pmix_status_t Session::renew(std::string_view nspace, int timeout_s) {
+pmix_status_t Session::renew(std::string_view nspace, TimeLimit limit) {
     common::AttachNspaceRequest request;
     request.nspace = nspace;
     for (int tries = kAttachTries;; --tries) {
         common::AttachNspaceReply reply;
-        const pmix_status_t rc = ask<common::Command::attach_nspace>(request, reply, timeout_s);
-        if (attach_again(nspace, rc, reply) && tries > 1) continue;
+        const pmix_status_t rc = ask<common::Command::attach_nspace>(request, reply, limit.left_s());
+        if (attach_again(nspace, rc, reply) && tries > 1 && !limit.over()) continue;
         if (rc == PMIX_ERR_NOT_FOUND) forget_ended(nspace);
         return rc == PMIX_SUCCESS && namespaces_.lacks(nspace) ? PMIX_ERR_OUT_OF_RESOURCE : rc;
     }

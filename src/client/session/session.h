@@ -23,6 +23,7 @@
 #include "client/session/pending_requests.h"
 #include "client/session/request_window.h"
 #include "client/session/session_modules.h"
+#include "client/session/time_limit.h"
 #include "client/state/borrowed_values.h"
 #include "client/state/commit_refusals.h"
 #include "client/state/group_membership.h"
@@ -132,9 +133,9 @@ class Session final : public transport::ConnectionHandler {
     // Its servers are of its own choice.
     bool is_tool() const noexcept { return is_tool_; }
     void set_is_tool() noexcept { is_tool_ = true; }
-    // There is one, or there was.
     // It is the client half of a server: its calls are the host's. (A launcher that is its own server is a tool.)
     bool is_servers_own() const noexcept { return !is_tool_ && server() == self_; }
+    // There is one, or there was.
     bool has_server() const noexcept { return channel_ != nullptr; }
     // Asks the server, or those of a tool, to note that this process finalizes, and waits for their answers: ten
     // seconds at most, for all of them together. What comes of it does not matter to a process that goes. Not on the
@@ -163,31 +164,31 @@ class Session final : public transport::ConnectionHandler {
     // The same of refused commits, without a system call where the server has refused none.
     void read_refusals() noexcept;
     // Maps a namespace's segment if there is one that is not mapped yet. May wait. PMIX_ERR_OUT_OF_RESOURCE: there is
-    // one, and no room for its descriptor in this process. timeout_s 0: no limit.
-    pmix_status_t attach(std::string_view nspace, int timeout_s = 0);
+    // one, and no room for its descriptor in this process.
+    pmix_status_t attach(std::string_view nspace, TimeLimit limit);
     // Asks for the segment that has taken the place of the one that is mapped. May wait. PMIX_ERR_NOT_FOUND: there is
     // none, the namespace has ended, and what was mapped of it is not found any more.
-    pmix_status_t renew(std::string_view nspace, int timeout_s);
+    pmix_status_t renew(std::string_view nspace, TimeLimit limit);
     // The same without a wait: done(status) runs on the loop, once if this answers PMIX_SUCCESS and never otherwise.
     template <class Done>
-    pmix_status_t attach_nb(std::string_view nspace, Done done, int timeout_s = 0, int tries = kAttachTries) {
+    pmix_status_t attach_nb(std::string_view nspace, Done done, TimeLimit limit, int tries = kAttachTries) {
         common::AttachNspaceRequest request;
         request.nspace = nspace;
         return ask_nb<common::Command::attach_nspace>(
             request,
-            [this, name = request.nspace, done, timeout_s, tries](pmix_status_t rc, common::AttachNspaceReply& reply) {
-                if (attach_again(name, rc, reply) && tries > 1) {
-                    rc = attach_nb(name, done, timeout_s, tries - 1);
+            [this, name = request.nspace, done, limit, tries](pmix_status_t rc, common::AttachNspaceReply& reply) {
+                if (attach_again(name, rc, reply) && tries > 1 && !limit.over()) {
+                    rc = attach_nb(name, done, limit, tries - 1);
                     if (rc == PMIX_SUCCESS) return;
                 }
                 if (rc == PMIX_ERR_NOT_FOUND) forget_ended(name);
                 done(rc == PMIX_SUCCESS && namespaces_.lacks(name) ? PMIX_ERR_OUT_OF_RESOURCE : rc);
             },
-            timeout_s);
+            limit.left_s());
     }
     // The same where nobody else is waited for (a server and its own segments). PMIX_ERR_TIMEOUT: its loop did not come
-    // to it within so many seconds (0: no limit).
-    pmix_status_t attach_here(std::string_view nspace, int timeout_s = 0);
+    // to it in time.
+    pmix_status_t attach_here(std::string_view nspace, TimeLimit limit);
     // Commits so far. Under the commit mutex.
     uint64_t commits() const noexcept { return commits_; }
     void count_commit() noexcept { ++commits_; }

@@ -3,6 +3,7 @@
 // longer.
 #include <gtest/gtest.h>
 #include <pmix.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -27,6 +28,7 @@
 #include "client/services/spawn.h"
 #include "client/session/connect.h"
 #include "client/session/session.h"
+#include "dstore/writer.h"
 #include "support/fake_channel.h"
 #include "support/status.h"
 
@@ -237,6 +239,17 @@ TEST(ClientTimeouts, CallsWithoutAttributes_HaveALimit) {
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, resolve_peers(*owned, "node9", "other", &procs, &nprocs));
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, resolve_nodes(*owned, "other", &nodes));
     EXPECT_EQ(2u, channel.sent().size());
+
+    // A server that has not answered within the limit is not asked once more.
+    auto store = std::move(dstore::Writer::create({})).value();
+    ASSERT_STATUS(PMIX_SUCCESS, owned->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
+    ASSERT_TRUE(store->compact().ok());
+    channel.before_send = [](const common::Frame& frame) {
+        EXPECT_EQ(static_cast<uint16_t>(common::Command::attach_nspace), frame.header.command);
+        return PMIX_ERR_TIMEOUT;
+    };
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, resolve_peers(*owned, "node9", "job", &procs, &nprocs));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, resolve_nodes(*owned, "job", &nodes));
     loop->post([&] { owned->shut(PMIX_ERR_INIT); });
     loop->stop();
     transport::LoopRole role(*loop);

@@ -414,6 +414,24 @@ TEST_F(ReplacedSegmentTest, GetNb_AsksForTheNewOneOnce) {
     }
 }
 
+// Its server has gone silent: the wait for the new segment is all of the call's time. rows: G11
+TEST_F(ReplacedSegmentTest, Get_WaitsForTheSegmentAndTheValue_HaveOneLimit) {
+    common::InfoList infos;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    const pmix_proc_t peer = common::ProcId("job", 2).to_c();
+    pmix_value_t* value = nullptr;
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, get(*session, &peer, "k", infos.c_array(), 1, &value));
+    EXPECT_EQ(1u, channel->sent().size());
+    Once done;
+    const auto back = [](pmix_status_t rc, pmix_value_t*, void* self) { static_cast<Once*>(self)->fire(rc); };
+    ASSERT_STATUS(PMIX_SUCCESS, get_nb(*session, &peer, "k", infos.c_array(), 1, back, &done));
+    ASSERT_TRUE(done.wait());
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, done.status);
+    const auto sent = channel->sent();
+    ASSERT_EQ(2u, sent.size());
+    for (const Frame& frame : sent) EXPECT_EQ(static_cast<uint16_t>(Command::attach_nspace), frame.header.command);
+}
+
 // Information of a session or of a node that is named by itself is that of the caller's where the process is of a
 // namespace that nobody knows: the Standard ignores the process there.
 class NamedRealmTest : public SessionTest {
