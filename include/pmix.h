@@ -110,7 +110,8 @@ PMIX_EXPORT pmix_status_t PMIx_Store_internal(const pmix_proc_t *proc, const cha
  * (PMIX_ERR_TIMEOUT). @p key NULL: all values of that process, as an array of infos. @p info chooses the realm
  * (PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_APP_INFO, PMIX_NODE_INFO with their qualifiers), the scope, and how far to ask
  * (PMIX_OPTIONAL, PMIX_IMMEDIATE). Where PMIX_SESSION_ID, PMIX_HOSTNAME or PMIX_NODEID names whose information is
- * meant, the job of @p proc counts where it is known and has it, the caller's where it is not.
+ * meant, the job of @p proc counts where it is known, and the caller's where it is not; of a session also where that
+ * job has nothing. What a job has on a node (PMIX_LOCAL_PEERS and the like) is never another job's.
  *
  * @p val receives a new value that the caller frees with PMIX_VALUE_RELEASE. With PMIX_GET_STATIC_VALUES it points to
  * a value of the caller's, which is filled, whatever its type; PMIX_VALUE_DESTRUCT frees what it points to. With PMIX_GET_POINTER_VALUES it receives a

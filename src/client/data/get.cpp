@@ -92,16 +92,26 @@ void search(Session& session, const GetRequest& request, Outcome& out) {
     if (out.status == PMIX_ERR_NOT_FOUND && request.reserved()) out.make(identity_value(session, request));
 }
 
-// The Standard ignores the process where a session or a node is named by itself. Here the job that it names is looked
-// at first, because hosts describe sessions and nodes with a job; where that is unknown, or has nothing, the own one
-// has.
+// Is the information of the own job an answer? The Standard ignores the process where a session or a node is named by
+// itself. Here the job that it names is looked at first, because hosts describe sessions and nodes with a job, and each
+// job numbers nodes by itself. The own job has what one that is unknown cannot have; of a session, which has one number
+// for all its jobs, also what a known one has not.
+bool may_be_of_own_job(Session& session, const GetRequest& request) noexcept {
+    if (request.own_nspace || !request.names_session_or_node()) return false;
+    if (request.realm == Realm::session) return true;
+    return session.reader(request.nspace) == nullptr && !session.namespaces().lacks(request.nspace);
+}
+
+// Where the search, or the server, has failed.
 void search_regardless_of_proc(Session& session, const GetRequest& request, Outcome& out) {
-    if (out.status != PMIX_ERR_NOT_FOUND || request.own_nspace || !request.names_session_or_node()) return;
+    if (out.status == PMIX_SUCCESS || !may_be_of_own_job(session, request)) return;
     GetRequest own = request;
     own.own_nspace = true;
     own.nspace = session.self().nspace;
     own.rank = PMIX_RANK_WILDCARD;
+    const pmix_status_t why = out.status;
     search(session, own, out);
+    if (out.status != PMIX_SUCCESS) out.status = why;
 }
 
 // True if the server may have a value that this process's stores do not have.
@@ -214,6 +224,11 @@ enum class Next : uint8_t {
     ask      // the server
 };
 
+// A segment that is not to be had decides nothing: its job may be unknown.
+bool goes_on_without(const GetRequest& request) noexcept {
+    return !request.own_nspace && request.names_session_or_node();
+}
+
 // What has not been tried yet.
 struct MayTry {
     bool renew = true;
@@ -233,8 +248,18 @@ Next look_here(Session& session, const GetRequest& request, MayTry may, TimeLimi
         // Another thread has brought the segment between the two questions.
         settled = settle_here(session, request, limit, out);
     }
-    if (settled) search_regardless_of_proc(session, request, out);
-    return settled ? Next::answer : Next::ask;
+    if (settled) {
+        search_regardless_of_proc(session, request, out);
+        return Next::answer;
+    }
+    // The host, which may take its time with a job that it does not know, is not waited for where the own job has the
+    // answer. The server has the last word on whether the named job is known.
+    if (!request.refresh && session.reader(request.nspace) == nullptr && may_be_of_own_job(session, request)) {
+        if (may.attach) return Next::attach;
+        search_regardless_of_proc(session, request, out);
+        if (out.status == PMIX_SUCCESS) return Next::answer;
+    }
+    return Next::ask;
 }
 
 // PMIX_GET_STATIC_VALUES: the caller destructs the value, so whatever it points to is memory of the caller's.
@@ -322,13 +347,14 @@ pmix_status_t begin_nb(Session& session, const PendingPtr& pending, MayTry may) 
     if (next == Next::attach) {
         may.attach = false;
         const auto attached = [&session, pending, may](pmix_status_t status) {
-            if (status == PMIX_SUCCESS) status = begin_nb(session, pending, may);
+            if (status == PMIX_SUCCESS || goes_on_without(pending->request)) status = begin_nb(session, pending, may);
             if (status == PMIX_SUCCESS) return;
             Outcome failed;
             failed.status = status;
             pending->fire(failed);
         };
-        return session.attach_nb(pending->request.nspace, attached, pending->limit);
+        const pmix_status_t asked = session.attach_nb(pending->request.nspace, attached, pending->limit);
+        return asked == PMIX_SUCCESS || !goes_on_without(pending->request) ? asked : begin_nb(session, pending, may);
     }
     if (next == Next::ask && pending->limit.over()) {
         Reading reading;
@@ -461,7 +487,8 @@ pmix_status_t get(Session& session, const pmix_proc_t* proc, const char* key, co
             continue;
         }
         may.attach = false;
-        WIREUP_RETURN_IF_ERROR(session.attach(request->nspace, limit));
+        const pmix_status_t attached = session.attach(request->nspace, limit);
+        if (attached != PMIX_SUCCESS && !goes_on_without(*request)) return attached;
     }
     common::GetReply reply;
     const pmix_status_t rc = limit.over()

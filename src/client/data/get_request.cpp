@@ -220,6 +220,16 @@ Realm default_realm(std::string_view key) noexcept {
     return it != kKeyRealms.end() && it->key == key ? it->realm : Realm::job;
 }
 
+bool GetRequest::names_session_or_node() const noexcept {
+    if (nspace_qualified) return false;
+    if (realm == Realm::session) return session_id.has_value();
+    if (realm != Realm::node || (!node_id && hostname.empty())) return false;
+    // PMIX_LOCAL_PROCS is not among them: by the Standard it is about all jobs of the node.
+    constexpr std::string_view kOfAJob[] = {PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, PMIX_LOCALLDR, PMIX_LOCAL_CPUSETS,
+                                            PMIX_NODE_OVERSUBSCRIBED};
+    return !all_keys() && std::find(std::begin(kOfAJob), std::end(kOfAJob), key) == std::end(kOfAJob);
+}
+
 pmix_status_t parse_get_target(const common::ProcId& self, const pmix_proc_t* proc, const char* key,
                                GetRequest& request) noexcept {
     if (key == nullptr) {

@@ -59,11 +59,9 @@ struct GetRequest {
     bool all_keys() const noexcept { return key.empty(); }
     bool reserved() const noexcept { return common::is_reserved_key(key); }
     bool one_rank() const noexcept { return common::is_real_rank(rank); }
-    // A session or a node is named, so that the process says nothing more about whose information is meant.
-    bool names_session_or_node() const noexcept {
-        if (nspace_qualified) return false;
-        return (realm == Realm::session && session_id) || (realm == Realm::node && (node_id || !hostname.empty()));
-    }
+    // A session or a node is named, so that the process says nothing more about whose information is meant. It does
+    // where a job's part of the node is asked for.
+    bool names_session_or_node() const noexcept;
 };
 
 // Where a Get without qualifiers and with a wildcard rank looks first.

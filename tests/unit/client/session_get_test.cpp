@@ -437,31 +437,56 @@ TEST_F(ReplacedSegmentTest, Get_WaitsForTheSegmentAndTheValue_HaveOneLimit) {
 class NamedRealmTest : public SessionTest {
   protected:
     NamedRealmTest() {
-        auto map = common::parse_proc_map("0;1").value();
-        const std::vector<std::string> nodes = {"n0", "n1"};
-        const std::vector<uint32_t> ids = {100, 101};
-        dstore::Placement placement;
-        placement.procs = &map;
-        placement.nodes = nodes;
-        placement.node_ids = ids;
-        EXPECT_STATUS(PMIX_SUCCESS, store->set_placement(placement));
+        describe(*store, {100, 101});
         put(dstore::Owner::session(5), PMIX_UNIV_SIZE, 64);
         put(dstore::Owner::node(1), PMIX_MAX_PROCS, 8);
         EXPECT_STATUS(PMIX_SUCCESS,
                       session->namespaces().add("job", 1, transport::Descriptor(::dup(store->descriptor()))));
-        answer_all<common::GetReply>(PMIX_ERR_NOT_FOUND);
+        channel->on_send = [this](const Frame& frame) {
+            if (frame.header.command == static_cast<uint16_t>(Command::get)) {
+                ++host_asked;
+                channel->answer(frame, answer_of_host, common::GetReply());
+            } else if (known) {
+                share("nobody", 2);
+                channel->answer(frame, PMIX_SUCCESS, common::AttachNspaceReply());
+            } else {
+                channel->answer(frame, PMIX_ERR_NOT_FOUND, common::AttachNspaceReply());
+            }
+        };
     }
-    void put(dstore::Owner owner, const char* key, uint32_t number) {
+    // Both ranks' nodes, with these numbers.
+    static void describe(dstore::Writer& job, const std::vector<uint32_t>& ids) {
+        auto map = common::parse_proc_map("0;1").value();
+        const std::vector<std::string> nodes = {"n0", "n1"};
+        dstore::Placement placement;
+        placement.procs = &map;
+        placement.nodes = nodes;
+        placement.node_ids = ids;
+        EXPECT_STATUS(PMIX_SUCCESS, job.set_placement(placement));
+    }
+    void put(dstore::Owner owner, const char* key, uint32_t number) { put(*store, owner, key, number); }
+    static void put(dstore::Writer& job, dstore::Owner owner, const char* key, uint32_t number) {
         common::ByteWriter w;
         EXPECT_STATUS(PMIX_SUCCESS, common::encode_value(w, common::Value::u32(number).get()));
         const dstore::Record record{key, w.view(), PMIX_GLOBAL};
-        EXPECT_STATUS(PMIX_SUCCESS, store->put(owner, std::span(&record, 1)));
+        EXPECT_STATUS(PMIX_SUCCESS, job.put(owner, std::span(&record, 1)));
+    }
+    // The server gives this process the segment of the other job.
+    void share(const char* name, uint64_t instance) {
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      session->namespaces().add(name, instance, transport::Descriptor(::dup(known->descriptor()))));
+    }
+    void know_the_job() {
+        known = dstore::Writer::create({}).value();
+        describe(*known, {101, 201});
+        put(*known, dstore::Owner::node(1), PMIX_MAX_PROCS, 9);
     }
     // The number that both forms of the call find; -1: nothing.
-    int64_t number(const char* key, const common::InfoList& infos) {
+    int64_t number(const char* key, const common::InfoList& infos, pmix_status_t* why = nullptr) {
         const pmix_proc_t nobody = common::ProcId("nobody", 7).to_c();
         pmix_value_t* value = nullptr;
         const pmix_status_t rc = get(*session, &nobody, key, infos.c_array(), infos.size(), &value);
+        if (why != nullptr) *why = rc;
         const int64_t n = rc == PMIX_SUCCESS ? int64_t{value->data.uint32} : -1;
         if (rc == PMIX_SUCCESS) PMIx_Value_free(value, 1);
         struct Late {
@@ -483,7 +508,9 @@ class NamedRealmTest : public SessionTest {
         if (optional) infos.append_flag(PMIX_OPTIONAL, true);
         return infos;
     }
-    std::unique_ptr<dstore::Writer> store = dstore::Writer::create({}).value();
+    std::unique_ptr<dstore::Writer> store = dstore::Writer::create({}).value(), known;
+    std::atomic<int> host_asked{0};
+    pmix_status_t answer_of_host = PMIX_ERR_NOT_FOUND;
 };
 
 // rows: K25 K27
@@ -502,6 +529,63 @@ TEST_F(NamedRealmTest, Get_OfASessionOrANode_IgnoresTheProcess) {
     common::InfoList of_nobody = named(PMIX_SESSION_ID, 5);
     of_nobody.append_string(PMIX_NSPACE, "nobody");
     EXPECT_EQ(-1, number(PMIX_UNIV_SIZE, of_nobody));
+}
+
+// What a job has on a node is not another job's. PMIX_LOCAL_PROCS is of all jobs of the node. rows: K27 K28
+TEST_F(NamedRealmTest, Get_OfAJobsPartOfANode_IsNeverTheCallers) {
+    common::InfoList by_name;
+    by_name.append_string(PMIX_HOSTNAME, "n1");
+    for (const char* key :
+         {PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, PMIX_LOCALLDR, PMIX_LOCAL_CPUSETS, PMIX_NODE_OVERSUBSCRIBED}) {
+        put(dstore::Owner::node(1), key, 3);
+        EXPECT_EQ(-1, number(key, named(PMIX_NODEID, 101))) << key;
+        EXPECT_EQ(-1, number(key, by_name)) << key;
+    }
+    put(dstore::Owner::node(1), PMIX_LOCAL_PROCS, 3);
+    EXPECT_EQ(3, number(PMIX_LOCAL_PROCS, by_name));
+    // Nor is all that there is of a node, which has these.
+    by_name.append_flag(PMIX_NODE_INFO, true);
+    const pmix_proc_t nobody = common::ProcId("nobody", PMIX_RANK_WILDCARD).to_c();
+    pmix_value_t* value = nullptr;
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get(*session, &nobody, nullptr, by_name.c_array(), 2, &value));
+}
+
+// Each job has numbers of its own for its nodes, and the host has said of a known job what it has to say. A session is
+// the same for all. rows: K25 K27
+TEST_F(NamedRealmTest, Get_JobIsKnown_HasTheWordAboutItsNodes) {
+    know_the_job();
+    EXPECT_EQ(9, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 201))) << "its segment is at the server";
+    EXPECT_EQ(-1, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 101))) << "its first node, the caller's second";
+    put(dstore::Owner::node(1), PMIX_AVAIL_PHYS_MEMORY, 4);
+    EXPECT_EQ(-1, number(PMIX_AVAIL_PHYS_MEMORY, named(PMIX_NODEID, 201)));
+    EXPECT_EQ(64, number(PMIX_UNIV_SIZE, named(PMIX_SESSION_ID, 5)));
+    EXPECT_EQ(0, host_asked);
+}
+
+// The host, which may take its time or refuse, is asked only about what is not here. rows: K25 K27
+TEST_F(NamedRealmTest, Get_JobIsUnknown_DoesNotWaitForTheHost) {
+    answer_of_host = PMIX_ERR_NOT_SUPPORTED;
+    EXPECT_EQ(64, number(PMIX_UNIV_SIZE, named(PMIX_SESSION_ID, 5)));
+    EXPECT_EQ(8, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 101)));
+    EXPECT_EQ(0, host_asked);
+    pmix_status_t status = PMIX_SUCCESS;
+    EXPECT_EQ(-1, number(PMIX_MAX_PROCS, named(PMIX_NODEID, 100), &status));
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, status);
+    EXPECT_EQ(2, host_asked) << "by both forms";
+    // A refresh asks it first.
+    common::InfoList anew = named(PMIX_SESSION_ID, 5);
+    anew.append_flag(PMIX_GET_REFRESH_CACHE, true);
+    EXPECT_EQ(64, number(PMIX_UNIV_SIZE, anew));
+    EXPECT_EQ(4, host_asked);
+    // Where a call must not wait, the server cannot be asked about the job.
+    const common::InfoList infos = named(PMIX_SESSION_ID, 5);
+    const pmix_proc_t nobody = common::ProcId("nobody", 7).to_c();
+    session->on_loop_and_wait([&] {
+        pmix_value_t* value = nullptr;
+        ASSERT_STATUS(PMIX_SUCCESS, get(*session, &nobody, PMIX_UNIV_SIZE, infos.c_array(), 1, &value));
+        EXPECT_EQ(64u, value->data.uint32);
+        PMIx_Value_free(value, 1);
+    });
 }
 
 }  // namespace
