@@ -403,7 +403,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     if (!from_host) remove_ids(infos);
     std::optional<HandedUp::Before> before;
     if (from_host) before = handed_up_.find(infos, request.status);
-    if (before && !before->user) return reply.status(PMIX_SUCCESS);
+    if (before && before->here && !before->user) return reply.status(PMIX_SUCCESS);
     if (before) range = before->range;
     const bool of_client = !from_host || InfoView(infos).flag(kOfClientKey);
     HandedUp::remove(infos);
@@ -411,7 +411,7 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     if (!event) return reply.status(event.status());
     event->from_here = !from_host && source == peer.id();
     event->of_client = of_client;
-    if (before) event->had_by_user = before->user;
+    if (before && before->here) event->had_by_user = before->user;
     if (!from_host && !is_trusted(peer.credentials().uid)) event->user = peer.credentials().uid;
     const bool hand_up = !from_host && goes_up(*event);
     InfoList up;

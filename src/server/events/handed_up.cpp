@@ -24,14 +24,19 @@ pmix_status_t HandedUp::mark(common::InfoList& infos, pmix_status_t code, pmix_d
 
 std::optional<HandedUp::Before> HandedUp::find(const common::InfoList& infos, pmix_status_t code) const {
     std::string_view text;
-    if (common::InfoView(infos).get(kHandedUpKey, &text) != PMIX_SUCCESS || !text.starts_with(server_)) return {};
-    const std::string rest(text.substr(server_.size()));
+    if (common::InfoView(infos).get(kHandedUpKey, &text) != PMIX_SUCCESS) return {};
+    // The last part of a server's name is a number; what stands before may hold anything.
+    const size_t colon = text.rfind(':');
+    const size_t end = colon == text.npos ? text.npos : text.find(' ', colon);
+    if (end == text.npos) return {};
+    const std::string rest(text.substr(end));
     int was_code = 0;
     unsigned range = 0;
     uint32_t user = 0;
     const int n = std::sscanf(rest.c_str(), " %d %u %" SCNu32, &was_code, &range, &user);
     if (n < 2 || was_code != code || range > PMIX_RANGE_PROC_LOCAL) return {};
-    return Before{static_cast<pmix_data_range_t>(range), n == 3 ? std::optional(user) : std::nullopt};
+    return Before{text.substr(0, end) == server_, static_cast<pmix_data_range_t>(range),
+                  n == 3 ? std::optional(user) : std::nullopt};
 }
 
 void HandedUp::remove(common::InfoList& infos) {

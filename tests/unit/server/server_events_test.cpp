@@ -308,6 +308,32 @@ TEST(ServerEventsTest, HandedUp_AtAnotherServer_IsDelivered) {
     EXPECT_EQ(0u, forged->infos.size()) << "nor the ids";
 }
 
+// A host that notifies everything in the range of the session does so on all nodes. rows: E13 E14
+TEST(ServerEventsTest, HandedUp_AtAnotherServer_KeepsItsRange) {
+    InfoList given;
+    {
+        EventsSetting one;
+        ASSERT_STATUS(PMIX_SUCCESS, one.notify(one.a, {"job", 0}, -100, PMIX_RANGE_NAMESPACE));
+        given = copy_of(one.host.last("notify_event")->infos);
+    }
+    EventsSetting other;
+    for (FakeClient* c : {&other.b, &other.o}) ASSERT_STATUS(PMIX_SUCCESS, other.listen(*c, {-100, -101}, 0));
+    hand_down(other.server, -100, {"job", 0}, PMIX_RANGE_SESSION, given);
+    EXPECT_EQ(1u, other.count(other.b, -100));
+    EXPECT_EQ(0u, other.count(other.o, -100));
+    hand_down(other.server, -101, {"job", 0}, PMIX_RANGE_SESSION, given);
+    for (FakeClient* c : {&other.b, &other.o}) EXPECT_EQ(1u, other.count(*c, -101)) << "another event";
+    // A name that looks like a mark, and what is none.
+    for (const auto& [mark, reaches_all] : {std::pair("a:b 1 2:0:5 -100 3", false), std::pair("a:0:5", true),
+                                            std::pair("a:0:5 -100", true), std::pair("", true)}) {
+        InfoList infos;
+        infos.append_string(server::kHandedUpKey, mark);
+        hand_down(other.server, -100, {"job", 0}, PMIX_RANGE_SESSION, infos);
+        EXPECT_EQ(1u, other.count(other.b, -100)) << mark;
+        EXPECT_EQ(reaches_all ? 1u : 0u, other.count(other.o, -100)) << mark;
+    }
+}
+
 // A handler of mpirun 4.1 ends mpirun where an event of a client has no infos. rows: E14
 TEST(ServerEventsTest, OfAClient_TheHostsHandlersFindTheMarkOfOpenPmix) {
     EventsSetting s;
