@@ -337,12 +337,26 @@ void Events::register_handler(Peer& peer, common::RegisterEventsRequest& request
     pmix_status_t rc = append_ids(infos, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     const std::vector<pmix_status_t> codes = handler.host_codes;
+    const uint64_t number = ++last_waiting_;
+    listeners_[peer.serial()].waiting.push_back({number, handler.reference});
     codes_.want(codes, std::move(infos),
-                [this, serial = peer.serial(), handler = std::move(handler),
+                [this, serial = peer.serial(), number, handler = std::move(handler),
                  reply = std::move(reply)](pmix_status_t status) mutable {
+                    const bool wanted = stop_waiting(serial, number);
                     if (!common::succeeded(status)) return reply.status(status);
+                    if (!wanted) {
+                        reply.status(PMIX_ERR_NOT_FOUND);
+                        return codes_.drop(handler.host_codes);
+                    }
                     start_serving(serial, std::move(handler), std::move(reply));
                 });
+}
+
+// False: it has been taken back, or its process has gone.
+bool Events::stop_waiting(uint64_t serial, uint64_t number) noexcept {
+    const auto it = listeners_.find(serial);
+    return it != listeners_.end() &&
+           std::erase_if(it->second.waiting, [&](const Waiting& one) { return one.number == number; }) != 0;
 }
 
 void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
@@ -372,7 +386,15 @@ void Events::deregister_handler(Peer& peer, common::DeregisterEventsRequest& req
     auto& handlers = it->second.handlers;
     auto at = std::find_if(handlers.begin(), handlers.end(),
                            [&](const Handler& h) { return h.reference == request.reference; });
-    if (at == handlers.end()) return reply.status(PMIX_ERR_NOT_FOUND);
+    if (at == handlers.end()) {
+        // The host, which has not answered yet, is left to; the handler will not serve.
+        auto& waiting = it->second.waiting;
+        const auto one = std::find_if(waiting.begin(), waiting.end(),
+                                      [&](const Waiting& w) { return w.reference == request.reference; });
+        if (one == waiting.end()) return reply.status(PMIX_ERR_NOT_FOUND);
+        waiting.erase(one);
+        return reply.status(PMIX_SUCCESS);
+    }
     const std::vector<pmix_status_t> codes = std::move(at->host_codes);
     handlers.erase(at);
     reply.status(PMIX_SUCCESS);

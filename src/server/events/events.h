@@ -93,9 +93,15 @@ class Events final : public LifecycleObserver {
         std::vector<pmix_status_t> host_codes;  // those the host must report
         Charge charge;
     };
+    // A registration for which the host is asked.
+    struct Waiting {
+        uint64_t number;
+        uint64_t reference;
+    };
     struct Listener {
         std::weak_ptr<Peer> peer;
         std::vector<Handler> handlers;
+        std::vector<Waiting> waiting;
         uint64_t sequence = 0;
         uint64_t lost = 0;  // events dropped since it was told the last time
     };
@@ -120,6 +126,7 @@ class Events final : public LifecycleObserver {
     bool put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
     void tell_loss(Listener& listener, Peer& peer);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
+    bool stop_waiting(uint64_t serial, uint64_t number) noexcept;
 
     const LifecycleObservers& observers_;
     Host& host_;
@@ -131,6 +138,7 @@ class Events final : public LifecycleObserver {
     EventCache cache_;
     std::map<uint64_t, Listener> listeners_;  // by the peer's serial number
     uint64_t last_number_ = 0;
+    uint64_t last_waiting_ = 0;
 };
 
 }  // namespace pmix::server

@@ -134,6 +134,37 @@ TEST(ServerEventsTest, Register_WhileTheHostIsAskedForTheCode_WaitsWithTheFirst)
     ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; }));
 }
 
+// Its process waits no longer for the host than it was told to. rows: E1 E15 G11
+TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_TakesTheRegistrationBack) {
+    EventsSetting s;
+    s.host.styles["register_events"] = Style::later;
+    common::RegisterEventsRequest request;
+    request.codes = {-4000};
+    request.reference = 7;
+    const uint32_t late = s.b.start<Command::register_events>(request);
+    s.server.settle();
+    common::DeregisterEventsRequest off;
+    off.reference = 8;
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s.b.ask<Command::deregister_events>(off));
+    off.reference = 7;
+    EXPECT_STATUS(PMIX_SUCCESS, s.b.ask<Command::deregister_events>(off));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, s.b.ask<Command::deregister_events>(off)) << "once";
+    s.host.answer_waiting();
+    const auto answer = s.b.wait(late);
+    ASSERT_TRUE(answer);
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, answer->header.status);
+    ASSERT_TRUE(s.server.turn_until([&] { return s.host.count("deregister_events") == 1; })) << "nobody wants the code";
+    s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL);
+    EXPECT_EQ(0u, s.count(s.b, -4000));
+    // The number is free again.
+    const uint32_t again = s.b.start<Command::register_events>(request);
+    s.server.settle();
+    s.host.answer_waiting();
+    ASSERT_TRUE(s.b.wait(again));
+    s.notify(s.a, {"job", 0}, -4000, PMIX_RANGE_GLOBAL);
+    EXPECT_EQ(2u, s.count(s.b, -4000)) << "with the one that is kept";
+}
+
 // A registration for two codes is refused because of one while the host is still asked for the other, and with that one
 // nobody wants the other any more. rows: E15
 TEST(ServerEventsTest, Deregister_WhileTheHostIsAsked_GivesTheCodeBackWhenItAnswers) {
