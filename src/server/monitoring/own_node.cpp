@@ -17,12 +17,13 @@ std::optional<bool> is_own_in(const Nspace& nspace, std::string_view name) {
 }
 
 bool has_nodes(const Nspace& nspace) {
-    return nspace.data != nullptr && nspace.own_node != common::kNoNode;
+    return nspace.data != nullptr && nspace.data->reader().nodes() != 0;
 }
 
 // A node without a number has that of its place.
 bool is_own_in(const Nspace& nspace, uint32_t id) {
-    return has_nodes(nspace) && nspace.data->reader().node_id(nspace.own_node).value_or(nspace.own_node) == id;
+    return nspace.data != nullptr && nspace.own_node != common::kNoNode &&
+           nspace.data->reader().node_id(nspace.own_node).value_or(nspace.own_node) == id;
 }
 
 }  // namespace
@@ -59,9 +60,15 @@ std::string name_of_node(const Registry& registry, std::string_view job, common:
     qualifiers.get(PMIX_HOSTNAME, &name);
     if (!name.empty()) return std::string(name);
     if (!qualifiers.has(PMIX_NODEID) || qualifiers.get(PMIX_NODEID, &id) != PMIX_SUCCESS) return {};
-    if (is_own_node(registry, job, id)) return registry.hostname();
     const Nspace* const nspace = registry.find(job);
-    if (nspace == nullptr || nspace->data == nullptr) return {};
+    const bool known = nspace != nullptr && nspace->data != nullptr;
+    if (is_own_node(registry, job, id)) {
+        const auto named = known && nspace->own_node != common::kNoNode
+                               ? nspace->data->reader().node_name(nspace->own_node)
+                               : std::string_view();
+        return named.empty() ? registry.hostname() : std::string(named);
+    }
+    if (!known) return {};
     const auto node = nspace->data->reader().node_by_id(id);
     return node ? std::string(nspace->data->reader().node_name(*node)) : std::string();
 }

@@ -21,7 +21,8 @@ bool is_own_node(const Registry& registry, std::string_view job, uint32_t id);
 enum class NamedNode : uint8_t { none, own, other };
 // What qualifiers name: PMIX_HOSTNAME, else PMIX_NODEID.
 common::Result<NamedNode> named_node(const Registry& registry, std::string_view job, common::InfoView qualifiers);
-// The name of that node as the job has it; empty: none is named, or the job does not know the number.
+// The name of that node as the job has it, else this server's of its own node; empty: none is named, or the job has no
+// such number.
 std::string name_of_node(const Registry& registry, std::string_view job, common::InfoView qualifiers);
 
 }  // namespace pmix::server

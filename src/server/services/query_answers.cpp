@@ -512,6 +512,15 @@ Result<Value> stored(const Question& q, std::string_view name) {
     return PMIX_ERR_NOT_FOUND;
 }
 
+// What the host has delivered about the node that is named. That of this server has two names where the job has
+// another one for it.
+const pmix_value_t* delivered_of(const Question& q, std::string_view key) {
+    const std::string node = name_of_node(q.known.registry, q.target.proc.nspace, q.qualifiers);
+    const pmix_value_t* found = node.empty() ? nullptr : q.known.inventory.find(node, key);
+    if (found != nullptr || q.node() != NamedNode::own) return found;
+    return q.known.inventory.find(q.known.registry.hostname(), key);
+}
+
 }  // namespace
 
 bool host_may_know_better(std::string_view key, const Value& answer) noexcept {
@@ -562,16 +571,13 @@ Result<Value> answer_query(const Known& known, const Peer& requester, std::strin
         // What the host registered, if it did.
         auto said = stored(question, key);
         if (said) return said;
-        const std::string node = name_of_node(known.registry, target.proc.nspace, qualifiers);
-        if (const pmix_value_t* delivered = known.inventory.find(node, key)) return Value::copy_of(*delivered);
+        if (const pmix_value_t* delivered = delivered_of(question, key)) return Value::copy_of(*delivered);
     }
     for (const Row& row : kRows)
         if (row.key == key) return row.answer(question);
     auto said = stored(question, key);
     if (said) return said;
-    const std::string node = name_of_node(known.registry, target.proc.nspace, qualifiers);
-    if (node.empty()) return said;
-    const pmix_value_t* delivered = known.inventory.find(node, key);
+    const pmix_value_t* delivered = delivered_of(question, key);
     if (delivered != nullptr) return Value::copy_of(*delivered);
     return said;
 }

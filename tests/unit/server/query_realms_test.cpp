@@ -115,6 +115,43 @@ TEST_F(QueryRealms, ANumberOrNameSelectsOne) {
     EXPECT_EQ("of n1", color(infos));
 }
 
+// A job on other nodes has these numbers to itself, and calls this node by another name than the server.
+// rows: Q1 V16
+TEST_F(QueryRealms, ANumberIsThatOfTheJobThatIsNamed) {
+    const auto add = [](const char* name, const char* first, uint32_t id) {
+        InfoList infos;
+        infos.append_number<uint32_t>(PMIX_JOB_SIZE, 1, PMIX_UINT32);
+        append_array(infos, PMIX_NODE_INFO_ARRAY, node(first, id, "0", "of the other"));
+        pmix_nspace_t nspace;
+        PMIx_Load_nspace(nspace, name);
+        ASSERT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_nspace(nspace, 0, infos.c_array(), infos.size(), nullptr, nullptr));
+    };
+    add("elsewhere", "n7", 40);
+    add("dotted", "n0.cluster", 50);
+    InfoList delivered, far;
+    delivered.append_string("test.device", "near");
+    far.append_string(PMIX_HOSTNAME, "n7");
+    far.append_string("test.device", "far");
+    append_array(delivered, PMIX_NODE_INFO_ARRAY, std::move(far));
+    InfoList by_long_name;
+    by_long_name.append_string(PMIX_HOSTNAME, "n0.cluster");
+    by_long_name.append_string("test.rack", "seven");
+    append_array(delivered, PMIX_NODE_INFO_ARRAY, std::move(by_long_name));
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  PMIx_server_deliver_inventory(delivered.c_array(), delivered.size(), nullptr, 0, nullptr, nullptr));
+    const auto device = [](const char* job, uint32_t id, const char* key = "test.device") {
+        InfoList infos = of_job(job);
+        infos.append_number<uint32_t>(PMIX_NODEID, id, PMIX_UINT32);
+        Ask ask({key}, std::move(infos));
+        return ask.status == PMIX_SUCCESS ? ask.text(key) : std::string(PMIx_Error_string(ask.status));
+    };
+    EXPECT_EQ("near", device("job", 40));
+    EXPECT_EQ("far", device("elsewhere", 40)) << "40 is this node in another job";
+    EXPECT_EQ("near", device("dotted", 50)) << "the inventory has the server's name of the node";
+    EXPECT_EQ("seven", device("dotted", 50, "test.rack")) << "or the job's";
+}
+
 // proves: PMIx_Query_info PMIX_RANK PMIX_NSPACE PMIX_PROCID client server
 TEST_F(QueryRealms, AProcessByRankOrWhole) {
     InfoList by_rank = of_job("job");
