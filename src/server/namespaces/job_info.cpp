@@ -382,11 +382,14 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
             if (key == PMIX_JOB_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::job());
             if (key == PMIX_SESSION_INFO_ARRAY) {
                 uint32_t id = setup_.session_id.value_or(0);
-                if (const pmix_info_t* given = InfoView(sub, nsub).find(PMIX_SESSION_ID)) number(given->value, &id);
+                bool numbered = setup_.session_id.has_value();
+                if (const pmix_info_t* given = InfoView(sub, nsub).find(PMIX_SESSION_ID))
+                    numbered = number(given->value, &id) || numbered;
                 const size_t first = setup_.items.size();
                 rc = store(sub, nsub, depth + 1, Owner::session(id));
+                // Without a number nobody can say which other jobs are in it.
                 for (size_t k = first; k < setup_.items.size(); ++k)
-                    setup_.items[k].of_session = setup_.items[k].owner == Owner::session(id);
+                    setup_.items[k].of_session = numbered && setup_.items[k].owner == Owner::session(id);
             }
             if (key == PMIX_APP_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::app(app_number(sub, nsub)));
             if (key == PMIX_NODE_INFO_ARRAY) rc = store(sub, nsub, depth + 1, Owner::node(node_place(sub, nsub)));

@@ -336,6 +336,22 @@ TEST(JobRegistrationTest, SessionArrayOfOneJob_IsForAllJobsOfTheSession) {
     job_of("flat", 7, {}, list_of({{PMIX_UNIV_SIZE, u32(5)}}));
     EXPECT_EQ(5, universe("flat"));
     EXPECT_EQ(100, universe("early"));
+    // An array without a number, of jobs without one: nobody has said that they are of one session.
+    const auto unnumbered = [&](const char* name, const InfoList& in) {
+        InfoList about = list_of({{PMIX_JOB_SIZE, u32(1)}});
+        if (!in.empty()) about.append_all(list_of({{PMIX_SESSION_INFO_ARRAY, array(in)}}).c_array(), 1);
+        ASSERT_STATUS(PMIX_SUCCESS, server.add_job(name, 1, about));
+    };
+    unnumbered("one", list_of({{"s.queue", text("its own")}}));
+    unnumbered("two", {});
+    job_of("null", 0, {});
+    EXPECT_EQ("its own", read(server, "one", Owner::session(0), "s.queue").string());
+    for (const char* job : {"two", "null"})
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, read(server, job, Owner::session(0), "s.queue").status) << job;
+    // Zero is a number like others.
+    job_of("null again", 0, list_of({{PMIX_SESSION_ID, u32(0)}, {"s.queue", text("of zero")}}));
+    EXPECT_EQ("of zero", read(server, "null", Owner::session(0), "s.queue").string());
+    EXPECT_EQ("its own", read(server, "one", Owner::session(0), "s.queue").string());
     // The session outlives the job, and ends when the host says so.
     server.on_loop([&] {
         server.setup().deregister_nspace("first");
