@@ -42,6 +42,10 @@ struct Sink {
 };
 constinit std::atomic<const Sink*> current{nullptr};
 
+// syslog(3) opens its descriptor with the first line, at the lowest free number, and keeps it. (openlog() would replace
+// what the program has asked of it.)
+constinit std::atomic<bool> syslog_is_open{false};
+
 template <size_t N>
 int index_of(const char* const (&names)[N], std::string_view name) noexcept {
     for (size_t i = 0; i < N; ++i)
@@ -146,8 +150,18 @@ void emit(LogArea area, LogLevel level, std::string_view text) noexcept {
     const char* a = kAreas[static_cast<size_t>(area)];
     const char* l = kLevels[static_cast<size_t>(level)];
     if (sink->fd == kToSyslog) {
-        ::syslog(LOG_USER | syslog_priority(level), "wireup %s %s %s: %.*s", sink->who.c_str(), a, l,
-                 static_cast<int>(text.size()), text.data());
+        const int priority = syslog_priority(level);
+        const auto write = [&] {
+            ::syslog(LOG_USER | priority, "wireup %s %s %s: %.*s", sink->who.c_str(), a, l,
+                     static_cast<int>(text.size()), text.data());
+        };
+        if (syslog_is_open.load(std::memory_order_acquire)) {
+            write();
+        } else {
+            const StandardStreamsTaken taken;
+            write();
+            if ((::setlogmask(0) & LOG_MASK(priority)) != 0) syslog_is_open.store(true, std::memory_order_release);
+        }
     } else {
         char head[512];
         size_t n = write_time(head, sizeof head);

@@ -98,6 +98,7 @@ pmix_status_t write_syslog(int priority, const char* text, transport::Deadline d
     if (!line) return PMIX_ERR_OUT_OF_RESOURCE;
     if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         if (errno != EPROTOTYPE) return PMIX_ERR_NOT_AVAILABLE;
+        const common::StandardStreamsTaken taken;  // it opens a descriptor of its own
         ::syslog(LOG_USER | priority, "%s", text);
         return PMIX_SUCCESS;
     }
