@@ -21,6 +21,7 @@
 
 #include "facts.h"
 #include "first.h"
+#include "keeper.h"
 #include "loop.h"
 #include "node.h"
 #include "spawn_directives.h"
@@ -214,7 +215,7 @@ int daemon_main(const struct options* options, const char* session, const char* 
     loop_run(&stop);
     alarm(LAST_SECONDS);
     bool head_alive = mesh_alive(mesh_head());
-    sweep_processes();
+    sweep_processes(KILLED_SECONDS);
     launch_deregister_all();
     status = PMIx_server_finalize();
     if (status != PMIX_SUCCESS) daemon_say("PMIx_server_finalize: %s (%d)", PMIx_Error_string(status), status);

@@ -24,9 +24,8 @@
 #include "sweep.h"
 
 static const double kUntilForced = 10; /* seconds that the nodes have to quit, beside what the user grants */
-static const double kUntilGivenUp = 5; /* and to end when they are killed */
 
-enum { EXIT_DAEMON = 1, EXIT_TIMEOUT = 124 };
+enum { EXIT_DAEMON = 1 };
 
 struct late_kill { /* SIGKILL for processes that have got SIGTERM */
     pmix_proc_t* procs;
@@ -119,7 +118,7 @@ static void give_up(void* argument) {
 static void force(void* argument) {
     (void)argument;
     daemons_kill();
-    loop_after(kUntilGivenUp, give_up, NULL);
+    loop_after(KILLED_SECONDS, give_up, NULL);
     quitting = true;
     output_given_up = timed_out;
     maybe_stop();
@@ -457,6 +456,6 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     starts_begin(options, server_nspace);
     loop_run(&stop);
     headio_end();
-    sweep_processes();
+    if (!sweep_processes(KILLED_SECONDS) && exit_status == 0) exit_status = EXIT_DAEMON;
     return exit_status;
 }

@@ -14,6 +14,8 @@
 #include "mesh.h"
 #include "options.h"
 
+enum { EXIT_TIMEOUT = 124 };
+
 /* Before anything is made that must be removed again: from here on signals are pending until head_main handles them. */
 void head_block_signals(sigset_t* set);
 /* Runs the job; gives pmixrun's exit status. daemons[i] is the process of node i, a child of the keeper. */

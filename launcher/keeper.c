@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sweep.h"
+#include "waits.h"
 
 enum { LAST_MS = 12000 }; /* that daemons without a head have to end by themselves: they give themselves ten seconds */
 
@@ -57,7 +58,7 @@ static _Noreturn void keep(int line, const char* session, const pid_t* daemons, 
             clock_gettime(CLOCK_MONOTONIC, &lost);
         }
     }
-    sweep_processes();
+    sweep_processes(KILLED_SECONDS);
     sweep_directory(session);
     _exit(0);
 }
@@ -75,7 +76,7 @@ static int fork_daemons(int count, pid_t* daemons) {
 }
 
 bool keeper_start(struct keeper* keeper, const char* session, int count, pid_t* daemons, int* number,
-                  void (*unneeded)(void)) {
+                  void (*unneeded)(void), double until) {
     int ends[2];
     *number = -1;
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -94,23 +95,18 @@ bool keeper_start(struct keeper* keeper, const char* session, int count, pid_t* 
         ssize_t told = write(ends[1], daemons, (size_t)count * sizeof *daemons);
         fcntl(ends[1], F_SETFL, O_NONBLOCK); /* a head that is stopped does not stop the keeper */
         if (told < 0 || daemons[0] < 0) {
-            sweep_processes();
+            sweep_processes(KILLED_SECONDS);
             _exit(0);
         }
         keep(ends[1], session, daemons, count);
     }
     close(ends[1]);
-    size_t size = (size_t)count * sizeof *daemons;
-    for (size_t got = 0; got < size;) {
-        ssize_t n = read(ends[0], (char*)daemons + got, size - got);
-        if (n > 0) got += (size_t)n;
-        if (n > 0 || (n < 0 && errno == EINTR)) continue;
-        daemons[0] = -ECHILD; /* it ended before it could report anything */
-        break;
-    }
+    if (!waits_read(ends[0], daemons, (size_t)count * sizeof *daemons, until))
+        daemons[0] = errno == EPIPE ? -ECHILD : -errno; /* ECHILD: it ended before it could report anything */
     keeper->line = ends[0];
     if (daemons[0] > 0) return true;
-    sweep_processes();
-    errno = -daemons[0];
+    const int error = -daemons[0];
+    sweep_processes(KILLED_SECONDS);
+    errno = error;
     return false;
 }

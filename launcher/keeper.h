@@ -22,11 +22,13 @@ struct child_end {
     int wait_status;
 };
 
+enum { KILLED_SECONDS = 5 }; /* that processes have to end once they are killed */
+
 /* Forks the keeper, which forks `count` daemons. true: in the head, with the daemons' pids. Otherwise this is daemon
- * *number of `count`; or, with *number -1, the head of a job that cannot be started: nothing was left running, and
- * errno is the reason. session: the directory to be removed if the head is gone. `unneeded` closes what only head and
- * daemons use. */
+ * *number of `count`; or, with *number -1, the head of a job that cannot be started: all that ran was ended, and errno
+ * is the reason, ETIMEDOUT and EINTR too (waits.h). session: the directory to be removed if the head is gone.
+ * `unneeded` closes what only head and daemons use. */
 bool keeper_start(struct keeper* keeper, const char* session, int count, pid_t* daemons, int* number,
-                  void (*unneeded)(void));
+                  void (*unneeded)(void), double until);
 
 #endif

@@ -224,8 +224,8 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     strings_free(argv);
     strings_free(env);
     if (failed) {
-        if (pid > 0) waitpid(pid, NULL, 0);
-        iof_finish(streams);
+        iof_finish(
+            streams); /* the child is reaped by the loop: the kernel may take its time with one that was killed */
         explain(why, app, &failure);
         return pid > 0 ? failure_status(&failure) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }

@@ -21,6 +21,7 @@
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     memory.c     what jobs held goes back to the system
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
+ *     waits.c      waits outside of the loop
  *
  * The nodes are fully connected by Unix sockets made before the fork, so no process has to look for another. */
 #include <errno.h>
@@ -38,15 +39,22 @@
 #include "node.h"
 #include "sweep.h"
 #include "sweeper.h"
+#include "waits.h"
 
 static const rlim_t kDaemonDescriptors = 65536;
+static const double kStart = 60; /* seconds that the private directory and the daemons may take to be there */
+static const double kEnd = 30;   /* and the directory to be gone */
 
 static struct options options;
 static int sockets[MAX_NODES + 1][MAX_NODES + 1]; /* [i][j]: the end that i keeps of its line to j */
 
 static void fail(const char* what) {
-    fprintf(stderr, "pmixrun: %s: %s\n", what, strerror(errno));
-    exit(1);
+    const int error = errno, signal_number = error == EINTR ? waits_signal() : 0;
+    const char* why = signal_number        ? strsignal(signal_number)
+                      : error == ETIMEDOUT ? "takes too long"
+                                           : strerror(error);
+    fprintf(stderr, "pmixrun: %s: %s\n", what, why);
+    exit(signal_number ? 128 + signal_number : error == ETIMEDOUT && options.timeout > 0 ? EXIT_TIMEOUT : 1);
 }
 
 /* Two descriptors for each pair of processes are open until the last daemon is forked. */
@@ -106,13 +114,14 @@ int main(int argc, char** argv) {
     have_streams();
     head_block_signals(&signals);
     sweep_spare_children();
-    if (!sweeper_start(session, sizeof session)) fail("a private directory");
+    const double until = waits_until(options.timeout > 0 && options.timeout < kStart ? options.timeout : kStart);
+    if (!sweeper_start(session, sizeof session, until)) fail("a private directory");
     sweep_become_subreaper();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
     snprintf(name, sizeof name, "wireup.%d", (int)getpid());
     allow_descriptors(processes, &limit);
     connect_all(processes);
-    if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all)) {
+    if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all, until)) {
         if (number >= 0) {
             close_those_of_others(processes, number);
             /* A process of the job takes some four of the daemon's. It gets back what we were given. */
@@ -123,13 +132,13 @@ int main(int argc, char** argv) {
             return daemon_main(&options, session, name, number, sockets[number]);
         }
         int error = errno;
-        sweeper_end();
+        sweeper_end(waits_until(kEnd));
         errno = error;
         fail("fork");
     }
     close_those_of_others(processes, options.nodes);
     int status = head_main(&options, name, &keeper, daemons, sockets[options.nodes]);
-    sweep_directory(session);
-    sweeper_end();
+    /* One that was killed has removed nothing. */
+    if (sweeper_end(waits_until(kEnd))) sweep_directory(session);
     return status;
 }

@@ -2,7 +2,6 @@
 #include "sweep.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -12,6 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "waits.h"
 
 /* What a shell had started before it made itself pmixrun by exec. */
 static pid_t* spared;
@@ -72,14 +73,28 @@ static void kill_child(pid_t pid, void* count) {
     ++*(size_t*)count;
 }
 
-void sweep_processes(void) {
+/* For the end of a child, where SIGCHLD is blocked; for a moment otherwise. */
+static void wait_for_a_child(double seconds) {
+    const double moment = seconds < 0.1 ? seconds : 0.1;
+    const struct timespec time = {0, (long)(moment * 1e9)};
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &time);
+}
+
+bool sweep_processes(double seconds) {
+    const double until = waits_until(seconds);
     for (;;) {
         size_t found = 0;
         bool known = each_child(kill_child, &found);
-        if (known && found == 0) return;
-        /* One of those that were found ends now, if no other. */
-        if (waitpid(-1, NULL, known ? 0 : WNOHANG) <= 0 && (!known || errno == ECHILD)) return;
-        while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+        if (known && found == 0) return true;
+        const pid_t first = waitpid(-1, NULL, WNOHANG);
+        while (first > 0 && waitpid(-1, NULL, WNOHANG) > 0) continue;
+        if (first > 0) continue;
+        if (!known || first < 0) return true;
+        if (waits_left(until) <= 0) return false;
+        wait_for_a_child(waits_left(until));
     }
 }
 

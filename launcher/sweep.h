@@ -13,8 +13,9 @@
 void sweep_become_subreaper(void);
 /* The children that there are now are not this job's: they are left alone. */
 void sweep_spare_children(void);
-/* Kills every other child, and their children as they become ours, and waits for them. */
-void sweep_processes(void);
+/* Kills every other child, and their children as they become ours, and waits for them, so many seconds at most. False:
+ * one is left that the kernel does not end (in a system call of a dead file server), with what is below it. */
+bool sweep_processes(double seconds);
 /* Removes a directory with all that is in it; others may be removing it too. */
 void sweep_directory(const char* path);
 

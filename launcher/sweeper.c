@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sweep.h"
+#include "waits.h"
 
 struct made { /* the report of the sweeper on the directory */
     int error;
@@ -70,7 +71,7 @@ static _Noreturn void sweeper(int fd) {
     _exit(0);
 }
 
-bool sweeper_start(char* directory, size_t size) {
+bool sweeper_start(char* directory, size_t size, double until) {
     int ends[2], status;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
     fflush(NULL);
@@ -85,12 +86,10 @@ bool sweeper_start(char* directory, size_t size) {
     close(ends[1]);
     while (waitpid(between, &status, 0) < 0 && errno == EINTR) continue;
     struct made made;
-    for (size_t got = 0; got < sizeof made;) {
-        ssize_t n = read(ends[0], (char*)&made + got, sizeof made - got);
-        if (n > 0) got += (size_t)n;
-        if (n > 0 || (n < 0 && errno == EINTR)) continue;
+    if (!waits_read(ends[0], &made, sizeof made, until)) {
+        const int error = errno == EPIPE ? EAGAIN : errno; /* the sweeper has ended */
         close(ends[0]);
-        errno = EAGAIN;
+        errno = error;
         return false;
     }
     line = ends[0];
@@ -100,8 +99,7 @@ bool sweeper_start(char* directory, size_t size) {
     return true;
 }
 
-void sweeper_end(void) {
-    char nothing;
+bool sweeper_end(double until) {
     shutdown(line, SHUT_WR);
-    while (read(line, &nothing, 1) < 0 && errno == EINTR) continue;
+    return waits_readable(line, until);
 }
