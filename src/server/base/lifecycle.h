@@ -34,6 +34,8 @@ class LifecycleObserver {
     // A process of another node has ended, as the host has reported (server/events/process_ends.h). Its own server, if
     // that still runs, tells of it too.
     virtual void ended_elsewhere(const common::ProcId&) {}
+    // The host has reported the loss of the node of this process: it has ended, and its own server answers nobody.
+    virtual void node_lost(const common::ProcId&) {}
     // A process connects under a rank of which an earlier one has ended. What that one had taken part in is not this
     // one's. (Where the host has registered the rank anew, client_registered comes first.)
     virtual void member_begins(const Nspace&, MemberId) {}

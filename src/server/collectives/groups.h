@@ -25,13 +25,13 @@
 
 #include "common/protocol/group_calls.h"
 #include "common/protocol/messages.h"
+#include "server/base/far_ends.h"
 #include "server/collectives/collective_engine.h"
 #include "server/collectives/ended_operations.h"
 #include "server/collectives/group_invitations.h"
 #include "server/collectives/group_section.h"
 #include "server/collectives/namespace_index.h"
 #include "server/collectives/open_shares.h"
-#include "server/events/far_ends.h"
 
 namespace pmix::server {
 

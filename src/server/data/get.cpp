@@ -248,6 +248,8 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
     one.front().place.set({nullptr, &it->first, one.begin()});
     it->second.questions.splice(it->second.questions.end(), one);
     if (it->second.flight == 0) pull(it->first);
+    const Nspace* const nspace = registry_.find(proc.nspace);
+    if (nspace != nullptr && nspace->unreachable.count(proc.rank) != 0) far_ends_.add(proc);
 }
 
 void Get::expire_pending(const Awaited& what, uint64_t id) {
@@ -390,6 +392,24 @@ void Get::refused(Nspace& nspace, Rank rank, pmix_status_t status) {
     for (Question& q : over) answer(q, status);
 }
 
+void Get::node_lost(const ProcId& proc) {
+    const auto pulled = pulls_.lower_bound(PullView{proc.nspace, proc.rank});
+    if (pulled != pulls_.end() && pulled->first.proc == proc) far_ends_.add(proc);
+}
+
+void Get::lost_with_its_node(const ProcId& proc) {
+    const Nspace* const nspace = registry_.find(proc.nspace);
+    const bool known = nspace != nullptr && nspace->has_rank(proc.rank);
+    if (known && nspace->unreachable.count(proc.rank) == 0) return;  // it was started again
+    std::list<Question> over;
+    for (auto it = pulls_.lower_bound(PullView{proc.nspace, proc.rank});
+         it != pulls_.end() && it->first.proc == proc;) {
+        take(it->second.questions, over);
+        it = pulls_.erase(it);
+    }
+    for (Question& question : over) answer(question, PMIX_ERR_NOT_FOUND);
+}
+
 void Get::namespace_gone(Nspace& nspace) {
     for (EarlyModex::Held& held : early_.take(nspace.name)) tell_host(std::move(held.respond), PMIX_ERR_NOT_FOUND, {});
     early_.ended(nspace.name);
@@ -435,6 +455,7 @@ void Get::stop(pmix_status_t status) {
     for (auto& [at, p] : pulls_) take(p.questions, over);
     pending_.clear();
     pulls_.clear();
+    far_ends_.stop();
     for (Question& q : over) answer(q, status);
     for (EarlyModex::Held& held : early_.take_all()) tell_host(std::move(held.respond), status, {});
 }

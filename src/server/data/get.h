@@ -15,6 +15,10 @@
 // a process of another node the upcall is repeated, in growing steps. Limits are each requester's own: a host's
 // PMIX_ERR_TIMEOUT ends only requests that have none.
 //
+// A process of another node that has only ended may have left data at its server, which the host fetches. Where the
+// host has reported the loss of the node, there is none: requests for its processes end with PMIX_ERR_NOT_FOUND, as on
+// one node, after the half second in which the host may have another answer (server/base/far_ends.h).
+//
 // There is no way to take an upcall back. What a host asks here on behalf of a server that no longer waits is answered
 // after kModexHoldMs at the latest, with a section for this case (ModexState in modex_blob.h).
 #pragma once
@@ -33,6 +37,7 @@
 
 #include "common/base/callback.h"
 #include "common/protocol/messages.h"
+#include "server/base/far_ends.h"
 #include "server/base/lifecycle.h"
 #include "server/base/member.h"
 #include "server/base/reply.h"
@@ -66,6 +71,7 @@ class Get final : public LifecycleObserver {
           registry_(registry),
           segments_(segments),
           deletions_(deletions),
+          far_ends_(scheduler, [this](const common::ProcId& proc) { lost_with_its_node(proc); }),
           early_(scheduler, [this](Respond respond) { tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {}); }) {}
     Get(const Get&) = delete;
     Get& operator=(const Get&) = delete;
@@ -89,6 +95,7 @@ class Get final : public LifecycleObserver {
     // LifecycleObserver
     void namespace_described(Nspace& nspace) override;
     void member_gone(Nspace& nspace, MemberId member) override;
+    void node_lost(const common::ProcId& proc) override;
     void namespace_gone(Nspace& nspace) override;
     void peer_gone(const Peer& peer) override;
     bool uses(const Nspace& nspace) const override;
@@ -282,6 +289,7 @@ class Get final : public LifecycleObserver {
         return at.proc == proc && !at.refresh && at.key == key;
     }
     void ask_host(const common::ProcId& proc, common::InfoList&& infos, Question&& question);
+    void lost_with_its_node(const common::ProcId& proc);
     // Makes the upcall, or leaves it for later. pulls_ has the key.
     void pull(const PullKey& at);
     InLane enter_lane(const PullKey& at);
@@ -321,6 +329,7 @@ class Get final : public LifecycleObserver {
     std::set<std::pair<common::ProcId, std::string>> noted_pulls_;
     Lanes lanes_;  // outlive the upcalls
     Pulls pulls_;
+    FarEnds far_ends_;
     EarlyModex early_;
     uint64_t next_ = 1;
     uint64_t examined_ = 0;

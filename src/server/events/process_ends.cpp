@@ -96,7 +96,10 @@ ProcList ProcessEnds::reported(pmix_status_t code, const ProcId& source, const I
 }
 
 void ProcessEnds::returned(const ProcId& proc) noexcept {
-    if (Nspace* const nspace = registry_.find(proc.nspace)) nspace->ended_elsewhere.erase(proc.rank);
+    Nspace* const nspace = registry_.find(proc.nspace);
+    if (nspace == nullptr) return;
+    nspace->ended_elsewhere.erase(proc.rank);
+    nspace->unreachable.erase(proc.rank);
 }
 
 void ProcessEnds::event_notified(pmix_status_t code, const ProcId& source, const InfoList& infos, bool from_host) {
@@ -111,7 +114,12 @@ void ProcessEnds::event_notified(pmix_status_t code, const ProcId& source, const
         }
         if (registry_.is_local(p)) continue;  // this server notices it by itself
         Nspace* const nspace = registry_.find(p.nspace);
-        const bool kept = nspace != nullptr && nspace->has_rank(p.rank) && !may_return_after(code);
+        const bool known = nspace != nullptr && nspace->has_rank(p.rank);
+        if (code == PMIX_EVENT_NODE_DOWN) {
+            if (known) nspace->unreachable.insert(p.rank);
+            observers_.notify(&LifecycleObserver::node_lost, p);
+        }
+        const bool kept = known && !may_return_after(code);
         // The first report counts: a job's end is reported of it once more.
         if (kept && nspace->ended_elsewhere.count(p.rank) != 0) continue;
         // Before it is kept: without memory the host's call fails, and is made once more.

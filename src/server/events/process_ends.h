@@ -4,7 +4,7 @@
 // A server notices the end of its own processes. Those of other nodes are reported by their own servers as far as
 // somebody waits for them, and a server that is lost with its node reports nothing. The host's events about ended
 // processes, jobs and nodes fill that gap: the ranks are noted in the registry (Registry::has_ended), and each is
-// notified once (LifecycleObserver::ended_elsewhere). Loop thread only.
+// notified once (LifecycleObserver::ended_elsewhere); those of a lost node also as such (node_lost). Loop thread only.
 //
 // Only what an event names as affected counts: its source may be an application that uses the code for itself. A host
 // hands down the events of processes of other nodes too: such a process may report the ends of its own job only, the

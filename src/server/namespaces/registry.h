@@ -85,6 +85,7 @@ struct Nspace {
     std::map<common::Rank, Client> clients;
     std::vector<common::Rank> gone;          // ranks that have left, deregistered ones included
     std::set<common::Rank> ended_elsewhere;  // ranks of other nodes that have ended, as the host has reported
+    std::set<common::Rank> unreachable;      // likewise, ranks whose node is lost
     std::unique_ptr<NamespaceData> data;     // none: known by name only
     common::InfoList envars;
     bool is_remote = false;  // the host has not registered it: created for data received from another node
