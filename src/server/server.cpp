@@ -115,7 +115,7 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
 }
 
 Server::Parts::~Parts() {
-    loop.set_recovery(nullptr);
+    loop.set_recovery(this, nullptr);
     LaunchEnv::set_current(nullptr);
 }
 
@@ -440,7 +440,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
     }
     LaunchEnv::set_current(&parts->launch_env);
     loop.post([p] {
-        p->loop.set_recovery([p] {
+        p->loop.set_recovery(p, [p] {
             p->observers.notify(&LifecycleObserver::recover);
             return true;
         });

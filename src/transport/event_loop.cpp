@@ -59,11 +59,16 @@ void EventLoop::State::take_steps() noexcept {
 
 void EventLoop::State::recover() noexcept {
     take_steps();
-    if (!lost.exchange(false, std::memory_order_acquire) || !recovery) return;
-    try {
-        if (recovery()) return;
-    } catch (...) {
+    if (!lost.exchange(false, std::memory_order_acquire)) return;
+    bool recovered = true;
+    for (const auto& [owner, recovery] : recoveries) {
+        try {
+            recovered = recovery() && recovered;
+        } catch (...) {
+            recovered = false;
+        }
     }
+    if (recovered) return;
     lost.store(true, std::memory_order_release);
     if (!wake_added) return;  // the next caller that runs the loop, or the first base, does it
     if (!retry_made || libevent->add(&retry_entry, &kRecoveryPause) != 0) wake();
@@ -267,8 +272,9 @@ void EventLoop::recover_later(RecoveryStep& step) noexcept {
     state_->steps = &step;
     state_->wake_if_made();
 }
-void EventLoop::set_recovery(std::function<bool()> recovery) {
-    state_->recovery = std::move(recovery);
+void EventLoop::set_recovery(const void* owner, std::function<bool()> recovery) {
+    std::erase_if(state_->recoveries, [owner](const auto& known) { return known.first == owner; });
+    if (recovery) state_->recoveries.emplace_back(owner, std::move(recovery));
 }
 bool EventLoop::on_any_loop() noexcept {
     return t_current != nullptr;

@@ -150,9 +150,10 @@ class EventLoop {
     // Reports that a task, a timer or a handler has ended in an exception, which is a lack of memory: the loop calls
     // the recovery, which ends what cannot go on without that step. Any thread; allocates nothing.
     void step_lost() noexcept;
-    // The function to call then. It returns false, or throws, where it failed too: it is called again after a moment.
-    // Empty: none. On the loop thread, or a thread with the LoopRole.
-    void set_recovery(std::function<bool()> recovery);
+    // The function of this owner to call then. It returns false, or throws, where it failed too: those of all owners
+    // are called again after a moment. Empty: none. On the loop thread, or a thread with the LoopRole; not the owner's
+    // own while that runs.
+    void set_recovery(const void* owner, std::function<bool()> recovery);
 
     // Takes the step once, as a part of the recovery: later, not on this stack. Allocates nothing. A step that is gone
     // by then, or for which this has been called already, is passed over.

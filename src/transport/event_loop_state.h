@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -114,7 +115,7 @@ struct EventLoop::State {
     bool wake_added = false;
     // Somebody's step was lost for lack of memory, and what is done about it.
     std::atomic<bool> lost{false};
-    std::function<bool()> recovery;
+    std::list<std::pair<const void*, std::function<bool()>>> recoveries;  // by owner
     RecoveryStep* steps = nullptr;
     event retry_entry;
     bool retry_made = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "client/events/event_runs.h"
 #include "client/events/event_spec.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
@@ -24,28 +25,7 @@ constexpr size_t kOwnRing = 32;
 
 constexpr size_t kNoReference = static_cast<size_t>(-1);
 
-// The name in the results for the status of a handler without a name.
-constexpr std::string_view kNoName = "UNKNOWN";
-
 }  // namespace
-
-struct Events::Event {
-    EventTraits traits;
-    bool do_not_cache = false;
-    pmix_proc_t source;
-    InfoList infos;
-};
-
-struct Events::Handler {
-    pmix_notification_fn_t function = nullptr;
-    std::string name;
-    void* object = nullptr;
-    bool has_object = false;
-    bool oneshot = false;
-    bool success_ends = false;
-    // Events are for it only after its registration has been answered.
-    bool active = false;
-};
 
 struct Events::Registration {
     HandlerAttributes attributes;
@@ -55,50 +35,18 @@ struct Events::Registration {
     int timeout_s = 0;
 };
 
-// One event on its way through its chain.
-struct Events::Run {
-    std::shared_ptr<const Event> event;
-    std::vector<size_t> chain;
-    size_t next = 0;
-    // Of the handler that runs, which may be gone when it is done.
-    std::string name;
-    bool success_ends = false;
-    bool replay = false;   // for one handler, of an event raised before its registration
-    bool by_name = false;  // one of the chain has asked for this very code
-    InfoList results;
-    // What the running handler was given besides: freed when the handler has reported that it is done.
-    InfoList with_object;
-    pmix_info_t no_info{};  // where an event without infos points to
-};
-
-// Where a handler that finishes finds us; survives us, because a handler may finish after the last finalize.
-struct Events::Home {
-    common::Mutex mutex;
-    Events* events GUARDED_BY(mutex) = nullptr;
-};
-
-// What a handler hands back. It must do so once: the ticket is gone then.
-struct Events::Ticket {
-    std::shared_ptr<Home> home;
-    uint64_t run;
-};
-
-struct Events::Finish {
-    uint64_t run;
-    pmix_status_t status;
-    InfoList results;
-    pmix_op_cbfunc_t release;
-    void* release_data;
-};
-
 Events::Events(Session& session) : session_(session), home_(std::make_shared<Home>()), order_(session.self()) {
     common::MutexLock lock(home_->mutex);
     home_->events = this;
 }
 
 Events::~Events() {
-    common::MutexLock lock(home_->mutex);
-    home_->events = nullptr;
+    if (recovers_) session_.loop().set_recovery(this, {});
+    {
+        common::MutexLock lock(home_->mutex);
+        home_->events = nullptr;
+    }
+    while (const std::unique_ptr<Ticket> nobodys = first_finished()) continue;
 }
 
 void Events::shut() noexcept {
@@ -258,6 +206,14 @@ void Events::deregister_at_server(size_t reference) {
     session_.ask_nb<Command::deregister_events>(request, [](pmix_status_t, common::Nothing&) {});
 }
 
+// Where there is no memory for it the server's events for the handler find none.
+void Events::deregister_quietly(size_t reference) noexcept {
+    try {
+        deregister_on_loop(reference);
+    } catch (const std::bad_alloc&) {
+    }
+}
+
 pmix_status_t Events::deregister_on_loop(size_t reference) {
     if (!drop(reference)) return PMIX_ERR_BAD_PARAM;
     deregister_at_server(reference);
@@ -324,116 +280,10 @@ void Events::deliver_to(size_t reference, const std::shared_ptr<const Event>& ev
     if (order_.wants(reference, event->traits)) start(event, {reference}, true);
 }
 
-void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain, bool replay) {
-    if (shut_) return;
-    auto run = std::make_unique<Run>();
-    run->event = std::move(event);
-    run->chain = std::move(chain);
-    run->replay = replay;
-    run->by_name = std::any_of(run->chain.begin(), run->chain.end(), [&](size_t reference) {
-        const HandlerSpec* spec = order_.find(reference);
-        return spec != nullptr && !spec->codes.empty();
-    });
-    const uint64_t id = next_run_++;
-    runs_.emplace(id, std::move(run));
-    // From the loop's own stack: the event may have been raised by a handler or inside a caller's step.
-    session_.loop().post([this, id] { step(id); });
-}
-
-// Handlers that are done when they return are followed by the next one at once, so that chains of such handlers never
-// overlap and every handler is called for the events in the order in which they were received.
-void Events::step(uint64_t id) {
-    while (!shut_) {
-        auto it = runs_.find(id);
-        if (it == runs_.end()) return;
-        Run& run = *it->second;
-        auto found = handlers_.end();
-        while (found == handlers_.end() && run.next < run.chain.size()) found = handlers_.find(run.chain[run.next++]);
-        if (found == handlers_.end()) {  // the end, or those that are left were deregistered meanwhile
-            const std::unique_ptr<Run> ended = std::move(it->second);
-            runs_.erase(it);
-            if (!ended->replay && ended->event->traits.code != PMIX_GROUP_INVITED)
-                tell_groups(*ended->event, ended->results, false);
-            // The handlers, which may read the old descriptions, are done by now.
-            if (ended->by_name && ended->event->traits.code == PMIX_FABRIC_UPDATE_PENDING && observer_ != nullptr)
-                observer_->fabric_update_pending();
-            return;
-        }
-        const size_t reference = found->first;
-        const Handler h = found->second;
-        run.name = h.name;
-        run.success_ends = h.success_ends;
-        // The handlers' prototype is not const; they share one copy of the event.
-        auto* infos = const_cast<pmix_info_t*>(run.event->infos.c_array());
-        size_t ninfos = run.event->infos.size();
-        // Programs walk the list without a look at its length first: OpenPMIx's libraries never give NULL.
-        if (infos == nullptr) infos = &run.no_info;
-        if (h.has_object) {
-            run.with_object.reset();
-            run.with_object.append_all(run.event->infos.c_array(), ninfos);
-            run.with_object.append_number(PMIX_EVENT_RETURN_OBJECT, h.object, PMIX_POINTER);
-            infos = run.with_object.c_array();
-            ninfos = run.with_object.size();
-        }
-        if (h.oneshot) deregister_on_loop(reference);
-        auto* ticket = new Ticket{home_, id};
-        // Where callers run the loop themselves, one handler may be inside another.
-        const uint64_t outer = std::exchange(calling_, id);
-        h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),
-                   run.results.size(), &Events::on_done, ticket);
-        calling_ = outer;
-        if (!done_) return;  // it will say so later
-        const std::unique_ptr<Finish> done = std::move(done_);
-        take_results(*done);
-    }
-}
-
 // The library's own part in an event of a group comes after the handlers, whose results decide, where they see it.
 void Events::tell_groups(const Event& event, const InfoList& results, bool replayed) {
     if (shut_ || observer_ == nullptr || !common::is_group_event(event.traits.code)) return;
     observer_->group_event(event.traits.code, event.traits.source, event.infos, results, replayed);
-}
-
-void Events::on_done(pmix_status_t status, pmix_info_t* results, size_t nresults, pmix_op_cbfunc_t release,
-                     void* release_data, void* cbdata) {
-    if (cbdata == nullptr) return;
-    std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(cbdata));
-    transport::CancelShield shield;
-    // Once, also where nobody takes the results any more.
-    const auto give_back = [&] {
-        if (release != nullptr) release(PMIX_SUCCESS, release_data);
-    };
-    try {
-        auto done = std::make_unique<Finish>(Finish{ticket->run, status, {}, release, release_data});
-        if (results != nullptr) done->results.append_all(results, nresults);
-        common::MutexLock lock(ticket->home->mutex);
-        Events* events = ticket->home->events;
-        if (events == nullptr) return give_back();
-        transport::EventLoop& loop = events->session_.loop();
-        if (loop.on_loop_thread() && events->calling_ == done->run) {
-            events->done_ = std::move(done);
-            return;
-        }
-        loop.post([events, done = std::move(done)] {
-            events->take_results(*done);
-            events->step(done->run);
-        });
-    } catch (const std::bad_alloc&) {
-        // This chain stops here; later events start chains of their own.
-        give_back();
-    }
-}
-
-void Events::take_results(const Finish& done) {
-    auto it = runs_.find(done.run);
-    if (it != runs_.end()) {
-        Run& run = *it->second;
-        run.results.append_all(done.results.c_array(), done.results.size());
-        run.results.append_number(run.name.empty() ? kNoName : std::string_view(run.name), done.status, PMIX_STATUS);
-        const pmix_status_t other_end = run.success_ends ? PMIX_SUCCESS : PMIX_EVENT_ACTION_COMPLETE;
-        if (done.status == PMIX_EVENT_ACTION_COMPLETE || done.status == other_end) run.next = run.chain.size();
-    }
-    if (done.release != nullptr) done.release(PMIX_SUCCESS, done.release_data);
 }
 
 // ---- events come in ----

@@ -12,7 +12,8 @@
 // handler that registered.
 //
 // What can go wrong: PMIX_ERR_EVENT_REGISTRATION for a registration that cannot be, PMIX_ERR_BAD_PARAM for an unknown
-// reference. A handler that never says it is done holds up its chain and nothing else.
+// reference. A handler that never says it is done holds up its chain and nothing else. Without memory a step of a chain
+// waits for some: the library's own part in an event of a group comes all the same.
 #pragma once
 
 #include <pmix.h>
@@ -67,7 +68,6 @@ class Events {
     struct Run;
     struct Home;
     struct Ticket;
-    struct Finish;
     struct Registration;
 
     // All of these on the loop.
@@ -78,12 +78,17 @@ class Events {
     void refused(size_t reference, pmix_status_t status);
     void deregister_at_server(size_t reference);
     void register_on_loop(Registration&& registration, pmix_hdlr_reg_cbfunc_t callback, void* cbdata);
+    void deregister_quietly(size_t reference) noexcept;
     pmix_status_t deregister_on_loop(size_t reference);
     void deliver(const std::shared_ptr<const Event>& event);
     void deliver_to(size_t reference, const std::shared_ptr<const Event>& event);
     void start(std::shared_ptr<const Event> event, std::vector<size_t> chain, bool replay = false);
-    void step(uint64_t run);
-    void take_results(const Finish& done);
+    bool recover();
+    void step(uint64_t id);
+    void end(uint64_t id, Run& run);
+    std::unique_ptr<Ticket> first_finished();
+    void take_finished();
+    void take_results(Run& run);
     void tell_groups(const Event& event, const common::InfoList& results, bool replayed);
     void keep(std::shared_ptr<const Event> event);
     std::shared_ptr<const Event> make_event(pmix_status_t code, common::ProcId source, uint8_t nearness,
@@ -101,8 +106,9 @@ class Events {
     uint64_t next_run_ = 1;
     // The run whose handler is on the stack, 0: none, and what that handler handed back before it returned.
     uint64_t calling_ = 0;
-    std::unique_ptr<Finish> done_;
+    std::unique_ptr<Ticket> done_;
     std::deque<std::shared_ptr<const Event>> ring_;
+    bool recovers_ = false;  // the loop has recover()
     bool shut_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include <new>
 #include <thread>
 
+#include "support/long_wait.h"
 #include "support/sockets.h"
 #include "support/status.h"
 
@@ -163,6 +164,32 @@ TEST(EventLoop, RecoverLater_StepThatComesAgainLetsTheLoopGoOn) {
     loop->progress();
     EXPECT_EQ(2, again.taken);
     loop.reset();  // the step outlives it
+}
+
+TEST(EventLoop, StepLost_RecoveriesOfAllOwners_UntilNoneFails) {
+    auto loop = make_loop(Drive::caller);
+    int first = 0, second = 0;
+    {
+        LoopRole role(*loop);
+        loop->set_recovery(&first, [&] { return ++first > 1; });
+        loop->set_recovery(&second, [&]() -> bool {
+            if (++second == 1) throw std::bad_alloc();
+            return true;
+        });
+    }
+    loop->step_lost();
+    const test::LongWait most;
+    while ((first < 2 || second < 2) && !most.over()) loop->progress();
+    EXPECT_EQ(2, first);
+    EXPECT_EQ(2, second);
+    {
+        LoopRole role(*loop);
+        loop->set_recovery(&first, {});
+    }
+    loop->step_lost();
+    while (second < 3 && !most.over()) loop->progress();
+    EXPECT_EQ(2, first) << "its owner has gone";
+    EXPECT_EQ(3, second);
 }
 
 TEST(EventLoop, StopOnTheLoopIsRefused) {
