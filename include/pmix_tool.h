@@ -72,7 +72,8 @@ PMIX_EXPORT pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs
                                         size_t ndirs, pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
                                         pmix_hdlr_reg_cbfunc_t regcbfunc, void *regcbdata);
 
-/* Ends the registration of this reference number. Blocks if @p cbfunc is NULL. */
+/* Ends the registration of this reference number when the output that is still due has come, or with PMIX_ERR_TIMEOUT
+ * after PMIX_TIMEOUT. Blocks if @p cbfunc is NULL. */
 PMIX_EXPORT pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[], size_t ndirs,
                                               pmix_op_cbfunc_t cbfunc, void *cbdata);
 

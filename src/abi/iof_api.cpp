@@ -34,7 +34,7 @@ pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[]
                                   void* cbdata) {
     return boundary([&](Library& library) -> pmix_status_t {
         WIREUP_RETURN_IF_ERROR(pmix::client::check_directives(library.client(), directives, ndirs));
-        return library.client().iof().deregister(iofhdlr, cbfunc, cbdata);
+        return library.client().iof().deregister(iofhdlr, directives, ndirs, cbfunc, cbdata);
     });
 }
 

@@ -190,7 +190,7 @@ void Iof::tell_gone(size_t reference) {
 
 // Everything that was received before is flushed; with the server's help also what the server still has. Where the
 // caller must not wait, only what was received.
-void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_status_t)> answer) {
+void Iof::leave(size_t reference, bool wait_for_server, int timeout_s, std::function<void(pmix_status_t)> answer) {
     auto it = handlers_.find(reference);
     if (it == handlers_.end() || !it->second->active) return answer(PMIX_ERR_BAD_PARAM);
     const auto flush_and_drop = [this, reference] {
@@ -206,35 +206,56 @@ void Iof::leave(size_t reference, bool wait_for_server, std::function<void(pmix_
         return answer(PMIX_SUCCESS);
     }
     const auto done = [flush_and_drop, answer](pmix_status_t status, common::Nothing&) {
-        flush_and_drop();
+        try {
+            flush_and_drop();
+        } catch (const std::bad_alloc&) {  // what was left of the output is lost
+        }
         // A server that is gone delivers nothing any more either.
-        answer(status == PMIX_ERR_BAD_PARAM ? status : PMIX_SUCCESS);
+        answer(status == PMIX_ERR_BAD_PARAM || status == PMIX_ERR_TIMEOUT ? status : PMIX_SUCCESS);
     };
     common::IofDeregisterRequest request;
     request.reference = reference;
-    const pmix_status_t rc = session_.ask_nb<Command::iof_deregister>(request, done);
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    try {
+        rc = session_.ask_nb<Command::iof_deregister>(request, done, timeout_s);
+    } catch (const std::bad_alloc&) {
+    }
     common::Nothing nothing;
     if (rc != PMIX_SUCCESS) done(rc, nothing);
 }
 
-pmix_status_t Iof::deregister(size_t reference, pmix_op_cbfunc_t callback, void* cbdata) {
+pmix_status_t Iof::deregister(size_t reference, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback,
+                              void* cbdata) {
+    int timeout_s = 0;
+    WIREUP_RETURN_IF_ERROR(check_directives(infos, ninfos));
+    WIREUP_RETURN_IF_ERROR(read_timeout(infos, ninfos, &timeout_s));
     if (callback != nullptr) {
-        session_.loop().post([this, reference, callback, cbdata] {
-            leave(reference, true, [callback, cbdata](pmix_status_t status) { callback(status, cbdata); });
+        session_.loop().post([this, reference, timeout_s, callback, cbdata] {
+            try {
+                leave(reference, true, timeout_s,
+                      [callback, cbdata](pmix_status_t status) { callback(status, cbdata); });
+            } catch (const std::bad_alloc&) {  // before it has been answered: the handler stays
+                callback(PMIX_ERR_NOMEM, cbdata);
+            }
         });
         return PMIX_SUCCESS;
     }
     pmix_status_t rc = PMIX_ERROR;
     if (session_.must_not_wait()) {
-        leave(reference, false, [&rc](pmix_status_t status) { rc = status; });
+        leave(reference, false, 0, [&rc](pmix_status_t status) { rc = status; });
         return rc;
     }
     transport::Waiter done;
     session_.loop().post([&] {
-        leave(reference, true, [&](pmix_status_t status) {
+        const auto answered = [&](pmix_status_t status) {
             rc = status;
             done.complete();
-        });
+        };
+        try {
+            leave(reference, true, timeout_s, answered);
+        } catch (const std::bad_alloc&) {
+            answered(PMIX_ERR_NOMEM);
+        }
     });
     session_.loop().wait(done, transport::Deadline::never());
     return rc;

@@ -43,7 +43,8 @@ class Iof {
     pmix_status_t pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t infos[], size_t ninfos,
                        pmix_iof_channel_t channels, pmix_iof_cbfunc_t function, pmix_hdlr_reg_cbfunc_t callback,
                        void* cbdata);
-    pmix_status_t deregister(size_t reference, pmix_op_cbfunc_t callback, void* cbdata);
+    pmix_status_t deregister(size_t reference, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback,
+                             void* cbdata);
     pmix_status_t push(const pmix_proc_t targets[], size_t ntargets, const pmix_byte_object_t* bytes,
                        const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback, void* cbdata);
     // A tool's PMIX_IOF_LOCAL_OUTPUT: what its callbacks are given is written to its own stdout and stderr too, where a
@@ -70,7 +71,7 @@ class Iof {
     common::Result<size_t> add(Registration& registration);
     void settle(size_t reference, pmix_status_t status);
     void tell_gone(size_t reference);
-    void leave(size_t reference, bool wait_for_server, std::function<void(pmix_status_t)> answer);
+    void leave(size_t reference, bool wait_for_server, int timeout_s, std::function<void(pmix_status_t)> answer);
     void drop(size_t reference);
     Stream& stream_of(Handler& handler, const common::ProcId& source, pmix_iof_channel_t channel);
     void open_file(Handler& handler, Stream& stream);

@@ -111,7 +111,7 @@ TEST_F(IofTest, LineWithoutItsEnd_IsHandedOutWhenTheRegistrationEnds) {
     ASSERT_EQ(0, pull(std::move(infos)));
     output(1, "one\ntwo");
     EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n"}), Got::all());
-    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, 0, nullptr, nullptr));
     EXPECT_EQ((std::vector<std::string>{"1:[far,1]<stdout>: one\n", "1:[far,1]<stdout>: two\n"}), Got::all());
     EXPECT_EQ("[far,1]<stdout>: one\n[far,1]<stdout>: two\n", file("name.far.1.stdout"));
 }

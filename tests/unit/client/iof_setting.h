@@ -55,7 +55,7 @@ struct Got {
         for (size_t i = 0; i < ninfo; ++i) EXPECT_NE('\0', info[i].key[0]);
         if (take) PMIX_BYTE_OBJECT_DESTRUCT(payload);  // as the standard's text has it
         if (deregister_in_callback) {
-            EXPECT_STATUS(PMIX_SUCCESS, iof->deregister(reference, nullptr, nullptr));
+            EXPECT_STATUS(PMIX_SUCCESS, iof->deregister(reference, nullptr, 0, nullptr, nullptr));
         }
     }
     static std::vector<std::string> all() {

@@ -126,12 +126,60 @@ TEST_F(IofTest, BufferedOutputComesBySizeAndAtTheEnd) {
     EXPECT_EQ((std::vector<std::string>{"1:abcdefgh", "1:ijklmnop"}), Got::all());
     output(2, "");
     EXPECT_EQ((std::vector<std::string>{"1:abcdefgh", "1:ijklmnop", "2:xyz", "2$"}), Got::all());
-    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, 0, nullptr, nullptr));
     EXPECT_EQ("1:q", Got::all().back());
     output(1, "later");
     EXPECT_EQ(5u, Got::all().size());
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, nullptr, nullptr));
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(12, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, nullptr, 0, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(12, nullptr, 0, nullptr, nullptr));
+}
+
+// A server that is stopped. The handler is none in any case.
+// rows: O6
+// proves: PMIx_IOF_deregister PMIX_TIMEOUT client
+TEST_F(IofTest, Deregister_ServerIsSilent_EndsWithTheLimit) {
+    ASSERT_EQ(0, pull());
+    ASSERT_EQ(1, pull());
+    session->on_loop_and_wait([this] { channel->on_send = nullptr; });
+    InfoList infos;
+    infos.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, session->iof().deregister(0, infos.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, infos.c_array(), 1, nullptr, nullptr));
+    std::promise<pmix_status_t> ended;
+    const auto note = [](pmix_status_t how, void* to) {
+        static_cast<std::promise<pmix_status_t>*>(to)->set_value(how);
+    };
+    EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(1, infos.c_array(), 1, note, &ended));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ended.get_future().get());
+    infos = InfoList();
+    infos.append_number<int>(PMIX_TIMEOUT, -1, PMIX_INT);
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, infos.c_array(), 1, nullptr, nullptr));
+    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, session->iof().deregister(0, nullptr, 1, nullptr, nullptr));
+}
+
+// What ends the wait for a server that owes its answer: nothing is due any more.
+class DeregisterEnds : public IofTest {
+  protected:
+    // How the call ends.
+    pmix_status_t when(const std::function<void()>& happens) {
+        EXPECT_EQ(0, pull());
+        session->on_loop_and_wait([this] { channel->on_send = nullptr; });
+        std::promise<pmix_status_t> ended;
+        const auto note = [](pmix_status_t how, void* to) {
+            static_cast<std::promise<pmix_status_t>*>(to)->set_value(how);
+        };
+        EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(0, nullptr, 0, note, &ended));
+        session->on_loop_and_wait(happens);
+        return ended.get_future().get();
+    }
+};
+
+TEST_F(DeregisterEnds, ServerEnds_IsOver) {
+    EXPECT_STATUS(PMIX_SUCCESS, when([this] { session->on_closed(PMIX_ERR_LOST_CONNECTION); }));
+}
+
+TEST_F(DeregisterEnds, ProcessFinalizes_IsOver) {
+    EXPECT_STATUS(PMIX_SUCCESS, when([this] { session->shut(PMIX_ERR_INIT); }));
 }
 
 // rows: O5

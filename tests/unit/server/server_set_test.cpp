@@ -142,7 +142,8 @@ TEST_F(ServerSetTest, ForwardingThatHasEndedIsForgotten) {
             session->iof().pull(&far, 1, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL, &swallow, nullptr, nullptr);
         ASSERT_GE(handler, 0);
         EXPECT_EQ(1u, servers->pulls());
-        EXPECT_STATUS(PMIX_SUCCESS, session->iof().deregister(static_cast<size_t>(handler), nullptr, nullptr));
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      session->iof().deregister(static_cast<size_t>(handler), nullptr, 0, nullptr, nullptr));
         settle();
         EXPECT_EQ(0u, servers->pulls());
     }
