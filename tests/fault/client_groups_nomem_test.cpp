@@ -66,6 +66,20 @@ class Trial final : public GroupInviteTest {
         settle();
         return heard;
     }
+    pmix_status_t join_another(const pmix_proc_t& leader, Ended& ended) {
+        const pmix_status_t rc =
+            group_join_nb(*session, "h", &leader, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &ended);
+        settle();
+        return rc;
+    }
+    void lose_server() {
+        session->on_loop_and_wait([this] {
+            FailingMemory::arm_all();
+            FailingMemory::resume();
+            session->group_events().shut(PMIX_ERR_LOST_CONNECTION);
+            FailingMemory::pause();
+        });
+    }
     void end() { end_all(); }
     using GroupInviteTest::event;
     static InfoList membership() { return members(); }
@@ -100,6 +114,19 @@ TEST(ClientGroupsNomemTest, AllHaveAccepted_OneAllocationFails_InviteEnds) {
         run.invite(ended);
         return run.hear(PMIX_GROUP_INVITE_ACCEPTED, {});
     });
+}
+
+TEST(ClientGroupsNomemTest, ServerGone_NoMemoryAtAll_AllCallsEnd) {
+    Trial run;
+    Ended invited, joined;
+    run.invite(invited);
+    const pmix_proc_t leader = ProcId("far", 0).to_c();
+    EXPECT_STATUS(PMIX_SUCCESS, run.join_another(leader, joined));
+    run.lose_server();
+    EXPECT_EQ(1, invited.times);
+    EXPECT_EQ(1, joined.times);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, invited.status.load());
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, joined.status.load());
 }
 
 TEST(ClientGroupsNomemTest, GroupForms_OneAllocationFails_JoinEnds) {

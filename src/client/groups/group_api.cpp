@@ -136,7 +136,7 @@ pmix_status_t construct_on_server(Session& session, const std::string& name, com
         WIREUP_RETURN_IF_ERROR(who.append(PMIX_GROUP_LEADER, &proc, PMIX_PROC));
         p->request.directives = std::move(who);
     }
-    if (decides({infos, ninfos})) session.group_events().listen();
+    if (decides({infos, ninfos})) WIREUP_RETURN_IF_ERROR(session.group_events().listen());
     session.group_membership().constructing(name);
     const auto finish = [&session, name, done = std::move(done)](pmix_status_t rc, common::GroupReply& reply) {
         InfoList results = reply.infos.take();
@@ -155,7 +155,7 @@ pmix_status_t group_construct(Session& session, const char* name, const pmix_pro
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
     name_members(std::exchange(p->request.procs, {}), session, p->request);
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
-    if (decides({infos, ninfos})) session.group_events().listen();
+    if (decides({infos, ninfos})) WIREUP_RETURN_IF_ERROR(session.group_events().listen());
     session.group_membership().constructing(p->request.name);
     common::GroupReply reply;
     const pmix_status_t rc = session.ask<Command::group>(p->request, reply, p->timeout_s);

@@ -52,29 +52,37 @@ GroupEvents::GroupEvents(Session& session)
 
 GroupEvents::~GroupEvents() = default;
 
-void GroupEvents::listen() {
-    if (listening_.load(std::memory_order_acquire)) return;
+pmix_status_t GroupEvents::listen() {
+    if (listening_.load(std::memory_order_acquire)) return PMIX_SUCCESS;
     // A second caller continues when the request has been sent: its own next request must not reach the server before
     // it.
     MutexLock lock(listen_mutex_);
-    if (listening_.load(std::memory_order_relaxed)) return;
-    listening_.store(register_events(kAttempts) == PMIX_SUCCESS, std::memory_order_release);
+    if (listening_.load(std::memory_order_relaxed)) return PMIX_SUCCESS;
+    const pmix_status_t rc = register_events(kAttempts);
+    listening_.store(rc == PMIX_SUCCESS, std::memory_order_release);
+    return is_lack(rc) ? rc : PMIX_SUCCESS;
 }
 
-// Without these events a call of this process may wait for ever, so a refusal for want of memory is not the end.
+// A refusal for want of memory is not the end at once.
 pmix_status_t GroupEvents::register_events(int attempts) {
     common::RegisterEventsRequest request;
     request.codes.assign(std::begin(common::kGroupEvents), std::end(common::kGroupEvents));
     request.reference = EventObserver::kReference;
     return session_.ask_nb<Command::register_events>(request, [this, attempts](pmix_status_t rc, common::Nothing&) {
-        if (is_lack(rc)) register_later(attempts - 1);
+        if (is_lack(rc)) register_later(attempts - 1, rc);
     });
 }
 
-void GroupEvents::register_later(int attempts) {
+// Without these events invitations that are under way may wait for ever. A server of OpenPMIx may send them even so.
+// The next call begins anew.
+void GroupEvents::stop_listening(pmix_status_t why) noexcept {
+    listening_.store(false, std::memory_order_release);
+    if (!session_.server_has_more()) invites_->server_gone(why);
+}
+
+void GroupEvents::register_later(int attempts, pmix_status_t why) {
     transport::assert_on_loop();
-    // The next group call begins anew.
-    if (attempts == 0) return listening_.store(false, std::memory_order_release);
+    if (attempts == 0) return stop_listening(why);
     try {
         session_.loop().after(kPauseMs, [this, alive = std::weak_ptr<char>(alive_), attempts] {
             if (alive.expired()) return;
@@ -83,10 +91,10 @@ void GroupEvents::register_later(int attempts) {
                 rc = register_events(attempts);
             } catch (const std::bad_alloc&) {
             }
-            if (is_lack(rc)) register_later(attempts - 1);
+            if (is_lack(rc)) register_later(attempts - 1, rc);
         });
     } catch (const std::bad_alloc&) {
-        listening_.store(false, std::memory_order_release);
+        stop_listening(PMIX_ERR_NOMEM);
     }
 }
 

@@ -44,8 +44,9 @@ class GroupEvents {
     GroupEvents(const GroupEvents&) = delete;
     GroupEvents& operator=(const GroupEvents&) = delete;
 
-    // Asks for the events of groups, once. Any thread; answered before whatever is asked afterwards.
-    void listen();
+    // Asks for the events of groups, once. Any thread; answered before whatever is asked afterwards. An error: there
+    // was no memory, and an invitation would get no answer.
+    pmix_status_t listen();
     // Events of groups, when the handlers are done. replayed: raised before listen() was called. Loop.
     void heard(pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                const common::InfoList& results, bool replayed);
@@ -55,7 +56,8 @@ class GroupEvents {
 
   private:
     pmix_status_t register_events(int attempts);
-    void register_later(int attempts);
+    void register_later(int attempts, pmix_status_t why);
+    void stop_listening(pmix_status_t why) noexcept;
     void tell(std::shared_ptr<common::GroupRequest> decision, int attempts);
     void tell_later(std::shared_ptr<common::GroupRequest> decision, int attempts);
 

@@ -5,6 +5,7 @@
 
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
+#include "client/groups/group_limits.h"
 #include "client/session/session.h"
 #include "client/state/group_membership.h"
 #include "common/values/info_view.h"
@@ -23,54 +24,6 @@ namespace {
 // How long those whose inviter has ended wait for a successor.
 constexpr int64_t kOrphanMs = 10'000;
 constexpr size_t kMaxReceived = 256;
-
-// Directives that the collective at the end must have from all.
-constexpr std::string_view kForAll[] = {PMIX_GROUP_OPTIONAL,
-                                        PMIX_GROUP_NOTIFY_TERMINATION,
-                                        PMIX_GROUP_FT_COLLECTIVE,
-                                        PMIX_GROUP_ASSIGN_CONTEXT_ID,
-                                        PMIX_RANGE,
-                                        PMIX_TIMEOUT};
-
-InfoList for_all(const InfoList& infos) {
-    InfoList out;
-    for (const pmix_info_t& info : infos)
-        for (std::string_view key : kForAll)
-            if (common::key_view(info) == key) out.append(info);
-    return out;
-}
-
-int timeout_s(const InfoList& infos) noexcept {
-    int seconds = 0;
-    return InfoView(infos).get(PMIX_TIMEOUT, &seconds) == PMIX_SUCCESS && seconds > 0 ? seconds : 0;
-}
-
-Deadline limit_of(const InfoList& infos) noexcept {
-    const int seconds = timeout_s(infos);
-    return seconds == 0 ? Deadline::never() : Deadline::in_ms(int64_t{seconds} * 1000);
-}
-
-// What a timer takes; at least a moment.
-int64_t left_ms(Deadline limit) noexcept {
-    return limit.remaining_ns() / 1'000'000 + 1;
-}
-
-// For the collective at the end: of the time that is left to this process and the time that the inviter gives, the
-// shorter one, in whole seconds and at least one.
-void append_limited(InfoList& out, const InfoList& infos, Deadline limit) {
-    for (const pmix_info_t& info : infos)
-        if (common::key_view(info) != PMIX_TIMEOUT) out.append(info);
-    int seconds = timeout_s(infos);
-    if (!limit.is_never()) {
-        const int64_t left = std::max<int64_t>((limit.remaining_ns() + 999'999'999) / 1'000'000'000, 1);
-        if (seconds == 0 || left < seconds) seconds = static_cast<int>(left);
-    }
-    if (seconds != 0) out.append_number<int>(PMIX_TIMEOUT, seconds, PMIX_INT);
-}
-
-}  // namespace
-
-namespace {
 
 struct OnItsWay {
     std::weak_ptr<char> alive;
@@ -155,8 +108,8 @@ void GroupInvites::or_end_join(uint64_t join, Step&& step) {
 
 // ---- the inviter ----
 
-void GroupInvites::invite(std::string name, ProcList members, InfoList infos, GroupDone done) {
-    groups_.listen();
+pmix_status_t GroupInvites::invite(std::string name, ProcList members, InfoList infos, Deadline limit, GroupDone done) {
+    WIREUP_RETURN_IF_ERROR(groups_.listen());
     Invite i;
     i.name = std::move(name);
     i.members = std::move(members);
@@ -165,8 +118,10 @@ void GroupInvites::invite(std::string name, ProcList members, InfoList infos, Gr
     i.invited = i.pending;
     i.optional = InfoView(infos).flag(PMIX_GROUP_OPTIONAL);
     i.infos = std::move(infos);
+    i.limit = limit;
     i.done = std::move(done);
     session_.loop().post([this, i = std::move(i)]() mutable { start_invite(std::move(i)); });
+    return PMIX_SUCCESS;
 }
 
 void GroupInvites::start_invite(Invite&& given) {
@@ -183,7 +138,6 @@ void GroupInvites::start_invite(Invite&& given) {
     i.id = next_++;
     begins(i.name);
     or_give_up(i.id, [&] {
-        i.limit = limit_of(i.infos);
         watch_limit(i);
         ask(i, ProcList(i.pending));
         check(i);
@@ -206,16 +160,18 @@ void GroupInvites::watch_limit(Invite& invite) {
         late->timer = 0;
         if (late->forming) return;  // the collective has what was left
         if (!late->optional) return give_up(*late, PMIX_ERR_TIMEOUT);
-        for (const ProcId& p : late->pending) {
-            std::erase(late->members, p);
-            InfoList infos;
-            const pmix_proc_t silent = p.to_c();
-            infos.append(PMIX_EVENT_AFFECTED_PROC, &silent, PMIX_PROC);
-            announce(PMIX_GROUP_INVITE_FAILED, name, {session_.self()}, std::move(infos));
-        }
-        late->smaller = late->smaller || !late->pending.empty();
-        late->pending.clear();
-        check(*late);
+        or_give_up(late->id, [&] {
+            for (const ProcId& p : late->pending) {
+                std::erase(late->members, p);
+                InfoList infos;
+                const pmix_proc_t silent = p.to_c();
+                infos.append(PMIX_EVENT_AFFECTED_PROC, &silent, PMIX_PROC);
+                announce(PMIX_GROUP_INVITE_FAILED, name, {session_.self()}, std::move(infos));
+            }
+            late->smaller = late->smaller || !late->pending.empty();
+            late->pending.clear();
+            check(*late);
+        });
     });
 }
 
@@ -333,27 +289,21 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
 
 // ---- the invited ----
 
-void GroupInvites::join(std::string name, ProcId leader, bool accept, InfoList infos, GroupDone done) {
-    groups_.listen();
+pmix_status_t GroupInvites::join(std::string name, ProcId leader, bool accept, InfoList infos, GroupDone done) {
+    WIREUP_RETURN_IF_ERROR(groups_.listen());
     Join j;
     j.name = std::move(name);
     j.leader = std::move(leader);
     j.infos = std::move(infos);
     j.done = std::move(done);
     session_.loop().post([this, j = std::move(j), accept]() mutable { start_join(std::move(j), accept); });
+    return PMIX_SUCCESS;
 }
 
 void GroupInvites::start_join(Join&& given, bool accept) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
     if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
-    if (!accept) {
-        if (session_.server_has_more()) {
-            announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
-            return given.done(PMIX_SUCCESS, {});
-        }
-        return announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader}, {},
-                        [done = std::move(given.done)](pmix_status_t status) { done(status, {}); });
-    }
+    if (!accept) return decline(std::move(given));
     if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
     try {
         joins_.emplace_back(std::move(given));
@@ -365,6 +315,24 @@ void GroupInvites::start_join(Join&& given, bool accept) {
     or_end_join(j.id, [&] { send_acceptance(j); });
 }
 
+// Over when the server has taken the event, or with the caller's limit, which the event carries.
+void GroupInvites::decline(Join&& given) {
+    GroupDone done = std::move(given.done);
+    if (session_.server_has_more()) {
+        announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader});
+        return done(PMIX_SUCCESS, {});
+    }
+    try {
+        InfoList infos;
+        if (const int seconds = limit_s(given.infos); seconds != 0)
+            infos.append_number<int>(PMIX_TIMEOUT, seconds, PMIX_INT);
+        announce(PMIX_GROUP_INVITE_DECLINED, given.name, {given.leader}, std::move(infos),
+                 [done](pmix_status_t status) { done(status, {}); });
+    } catch (const std::bad_alloc&) {
+        done(PMIX_ERR_NOMEM, {});
+    }
+}
+
 void GroupInvites::send_acceptance(Join& j) {
     transport::assert_on_loop();
     j.limit = limit_of(j.infos);
@@ -374,7 +342,10 @@ void GroupInvites::send_acceptance(Join& j) {
             if (late == nullptr) return;
             late->timer = 0;
             if (late->forming) return;  // the collective has what was left
-            announce(PMIX_GROUP_INVITE_DECLINED, name, {late->leader});
+            try {
+                announce(PMIX_GROUP_INVITE_DECLINED, name, {late->leader});
+            } catch (const std::bad_alloc&) {  // its inviter waits for its own limit
+            }
             finish(*late, PMIX_ERR_TIMEOUT, {});
         });
     }
@@ -582,13 +553,18 @@ void GroupInvites::shut(pmix_status_t why) noexcept {
     server_gone(why);
 }
 
+// finish() takes the call out before anything of it can throw: so this ends, and each caller is told.
 void GroupInvites::server_gone(pmix_status_t why) noexcept {
-    try {
-        while (!invites_.empty()) finish(invites_.front(), why, {});
-        while (!joins_.empty()) finish(joins_.front(), why, {});
-    } catch (const std::bad_alloc&) {
-        // There is no memory left to report the end with: a caller that waits ends by its own timeout, if it has one.
-    }
+    const auto end_all = [&](auto& calls) {
+        while (!calls.empty()) {
+            try {
+                finish(calls.front(), why, {});
+            } catch (const std::bad_alloc&) {
+            }
+        }
+    };
+    end_all(invites_);
+    end_all(joins_);
 }
 
 }  // namespace pmix::client

@@ -28,9 +28,11 @@ class GroupInvites {
   public:
     GroupInvites(Session& session, GroupEvents& groups) : session_(session), groups_(groups) {}
 
-    // Any thread. done runs on the loop, once. Infos are copied.
-    void invite(std::string name, common::ProcList members, common::InfoList infos, GroupDone done);
-    void join(std::string name, common::ProcId leader, bool accept, common::InfoList infos, GroupDone done);
+    // Any thread. done runs on the loop, once. limit: what is left of the time that the infos give.
+    // An error: it has not begun, and done does not run.
+    pmix_status_t invite(std::string name, common::ProcList members, common::InfoList infos, transport::Deadline limit,
+                         GroupDone done);
+    pmix_status_t join(std::string name, common::ProcId leader, bool accept, common::InfoList infos, GroupDone done);
 
     // Loop.
     void heard(pmix_status_t code, const std::string& name, const common::ProcId& source, const common::InfoList& infos,
@@ -85,6 +87,7 @@ class GroupInvites {
     void start_invite(Invite&& invite);
     void begins(const std::string& name) noexcept;
     void start_join(Join&& join, bool accept);
+    void decline(Join&& join);
     void send_acceptance(Join& join);
     Invite* find_invite(const std::string& name) noexcept;
     Join* find_join(const std::string& name) noexcept;

@@ -7,6 +7,7 @@
 #include "client/data/get.h"
 #include "client/groups/group_api.h"
 #include "client/groups/group_invite.h"
+#include "client/groups/group_limits.h"
 #include "client/groups/group_served.h"
 #include "client/session/request.h"
 #include "client/session/session.h"
@@ -24,10 +25,13 @@ namespace {
 // What the construct at the end does is this call's as well.
 constexpr common::Levels kBothLevels = common::level::client | common::level::server;
 
-common::Result<uint64_t> size_of(Session& session, const std::string& nspace) {
+// Of a job that is not known here the server is asked, within what is left of the call's limit.
+common::Result<uint64_t> size_of(Session& session, const std::string& nspace, transport::Deadline limit) {
     const pmix_proc_t job = ProcId(nspace, PMIX_RANK_WILDCARD).to_c();
     pmix_value_t* value = nullptr;
-    WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, nullptr, 0, &value));
+    InfoList infos;
+    append_limited(infos, {}, limit);
+    WIREUP_RETURN_IF_ERROR(get(session, &job, PMIX_JOB_SIZE, infos.c_array(), infos.size(), &value));
     uint64_t size = 0;
     common::read_number(*value, &size);
     common::destroy_value(value);
@@ -36,7 +40,8 @@ common::Result<uint64_t> size_of(Session& session, const std::string& nspace) {
 }
 
 // Single processes for wildcards: an invitation is answered by each.
-common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs) {
+common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[], size_t nprocs,
+                                      transport::Deadline limit) {
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
     auto list = checked_procs(procs, nprocs);
     if (!list) return list;
@@ -49,7 +54,7 @@ common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[
             add(std::move(p));
             continue;
         }
-        auto size = size_of(session, p.nspace);
+        auto size = size_of(session, p.nspace, limit);
         if (!size) return size.status();
         if (size.value() > common::kMaxInfosPerMessage) return PMIX_ERR_BAD_PARAM;
         for (common::Rank r = 0; r < size.value(); ++r) add({p.nspace, r});
@@ -60,6 +65,7 @@ common::Result<ProcList> single_procs(Session& session, const pmix_proc_t procs[
 struct PreparedInvitation {
     std::string name;
     InfoList infos;
+    transport::Deadline limit = transport::Deadline::never();  // of the whole call
 };
 
 common::Result<PreparedInvitation> prepare(Session& session, const char* name, const pmix_info_t infos[], size_t ninfos,
@@ -76,6 +82,7 @@ common::Result<PreparedInvitation> prepare(Session& session, const char* name, c
     auto copy = InfoList::from_c(infos, ninfos);
     if (!copy) return copy.status();
     p.infos = std::move(copy).value();
+    p.limit = limit_of(p.infos);
     if (!session.connected()) return PMIX_ERR_UNREACH;
     return p;
 }
@@ -102,16 +109,16 @@ pmix_status_t begin_invite(Session& session, PreparedInvitation&& p, ProcList&& 
     WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     if (session.server_invites())
         return invite_by_server(session, std::move(p.name), std::move(members), p.infos, std::move(done));
-    session.group_events().invites().invite(std::move(p.name), std::move(members), std::move(p.infos), std::move(done));
-    return PMIX_SUCCESS;
+    return session.group_events().invites().invite(std::move(p.name), std::move(members), std::move(p.infos), p.limit,
+                                                   std::move(done));
 }
 
 pmix_status_t begin_join(Session& session, PreparedInvitation&& p, ProcList&& leader, bool accept, GroupDone done) {
     if (accept) WIREUP_RETURN_IF_ERROR(commit_for_group(session));
     if (session.server_invites())
         return join_by_server(session, std::move(p.name), std::move(leader), accept, p.infos, std::move(done));
-    session.group_events().invites().join(std::move(p.name), leader[0], accept, std::move(p.infos), std::move(done));
-    return PMIX_SUCCESS;
+    return session.group_events().invites().join(std::move(p.name), leader[0], accept, std::move(p.infos),
+                                                 std::move(done));
 }
 
 // The inviter of a join: a single process.
@@ -122,12 +129,12 @@ common::Result<ProcList> checked_leader(const pmix_proc_t* leader, pmix_group_op
 }
 
 // Ranks that the caller's job does not have would be waited for without end.
-pmix_status_t check_own_ranks(Session& session, const ProcList& procs) {
+pmix_status_t check_own_ranks(Session& session, const ProcList& procs, transport::Deadline limit) {
     const auto is_own = [&](const ProcId& p) {
         return p.rank != PMIX_RANK_WILDCARD && p.nspace == session.self().nspace;
     };
     if (std::none_of(procs.begin(), procs.end(), is_own)) return PMIX_SUCCESS;
-    auto size = size_of(session, session.self().nspace);
+    auto size = size_of(session, session.self().nspace, limit);
     if (!size) return PMIX_SUCCESS;  // nobody knows better
     const bool known =
         std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) { return !is_own(p) || p.rank < size.value(); });
@@ -135,11 +142,12 @@ pmix_status_t check_own_ranks(Session& session, const ProcList& procs) {
 }
 
 // A server that invites them finds the processes of a wildcard itself.
-common::Result<ProcList> members_for(Session& session, const pmix_proc_t procs[], size_t nprocs) {
+common::Result<ProcList> members_for(Session& session, const pmix_proc_t procs[], size_t nprocs,
+                                     transport::Deadline limit) {
     if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-    auto list = session.server_invites() ? checked_procs(procs, nprocs) : single_procs(session, procs, nprocs);
+    auto list = session.server_invites() ? checked_procs(procs, nprocs) : single_procs(session, procs, nprocs, limit);
     if (!list) return list;
-    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list, limit));
     return list;
 }
 
@@ -156,7 +164,7 @@ pmix_status_t group_invite(Session& session, const char* name, const pmix_proc_t
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
     if (session.must_not_wait()) return PMIX_ERR_WOULD_BLOCK;
-    auto list = members_for(session, procs, nprocs);
+    auto list = members_for(session, procs, nprocs, p->limit);
     if (!list) return list.status();
     return waited(session, results, nresults, [&](GroupDone done) {
         return begin_invite(session, std::move(p).value(), std::move(list).value(), std::move(done));
@@ -167,7 +175,7 @@ pmix_status_t group_invite_nb(Session& session, const char* name, const pmix_pro
                               const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t callback, void* cbdata) {
     auto p = prepare(session, name, infos, ninfos, common::Function::PMIx_Group_invite);
     if (!p) return p.status();
-    auto list = members_for(session, procs, nprocs);
+    auto list = members_for(session, procs, nprocs, p->limit);
     if (!list) return list.status();
     return begin_invite(session, std::move(p).value(), std::move(list).value(), calling_back(callback, cbdata));
 }
@@ -178,7 +186,7 @@ pmix_status_t group_join(Session& session, const char* name, const pmix_proc_t* 
     if (!p) return p.status();
     auto list = checked_leader(leader, opt);
     if (!list) return list.status();
-    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list, p->limit));
     return waited(session, results, nresults, [&](GroupDone done) {
         return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
                           std::move(done));
@@ -191,7 +199,7 @@ pmix_status_t group_join_nb(Session& session, const char* name, const pmix_proc_
     if (!p) return p.status();
     auto list = checked_leader(leader, opt);
     if (!list) return list.status();
-    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list));
+    WIREUP_RETURN_IF_ERROR(check_own_ranks(session, *list, p->limit));
     return begin_join(session, std::move(p).value(), std::move(list).value(), opt == PMIX_GROUP_ACCEPT,
                       calling_back(callback, cbdata));
 }

@@ -16,6 +16,7 @@
 #include "client/data/publish.h"
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
+#include "client/groups/group_invite_api.h"
 #include "client/iof/iof.h"
 #include "client/modules.h"
 #include "client/services/control.h"
@@ -93,8 +94,9 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
     app.cmd = command;
     app.maxprocs = 1;
     pmix_nspace_t child;
-    pmix_info_t *results = nullptr, *group_results = nullptr;
-    size_t nresults = 0, group_nresults = 0;
+    const pmix_proc_t all_of_another = ProcId("another", PMIX_RANK_WILDCARD).to_c();
+    pmix_info_t *none = nullptr, *results = nullptr, *group_results = nullptr;
+    size_t no_number = 0, nresults = 0, group_nresults = 0;
     pmix_info_t* more[3] = {};
     size_t nmore[3] = {};
     pmix_byte_object_t credential = PMIX_BYTE_OBJECT_STATIC_INIT, proof = {key, sizeof key};
@@ -128,6 +130,10 @@ TEST(ClientTimeouts, ASilentServerHoldsNoCallThatHasOne) {
         {"group_construct",
          [&] { return group_construct(session, "g", procs, 2, info, 1, &group_results, &group_nresults); }},
         {"group_destruct", [&] { return group_destruct(session, "g", info, 1); }},
+        {"group_join, declined",
+         [&] { return group_join(session, "h", procs + 1, PMIX_GROUP_DECLINE, info, 1, &none, &no_number); }},
+        {"group_invite of a job that is not known",
+         [&] { return group_invite(session, "i", &all_of_another, 1, info, 1, &none, &no_number); }},
         {"allocation",
          [&] {
              return allocation_request(session, PMIX_ALLOC_NEW, infos.c_array(), 1, {&more[0], &nmore[0]});

@@ -52,6 +52,40 @@ TEST_F(GroupInviteTest, AnEventThatIsRefusedEndsItsCall) {
     end_all();
 }
 
+// Without its events no call under way would get an answer.
+TEST_F(GroupInviteTest, Registration_IsRefusedForGood_EndsCallsUnderWay) {
+    session->on_loop_and_wait([&] {
+        channel->on_send = [this](const Frame& f) {
+            if (f.header.kind != common::FrameKind::request || is(f, Command::group)) return;
+            channel->answer(f, is(f, Command::register_events) ? PMIX_ERR_NOMEM : PMIX_SUCCESS, common::Nothing{});
+        };
+    });
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended joined, invited;
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Ended::back, &invited));
+    for (const Ended* ended : {&joined, &invited}) {
+        EXPECT_TRUE(ended->within(60));
+        EXPECT_STATUS(PMIX_ERR_NOMEM, ended->status);
+    }
+}
+
+TEST_F(GroupInviteTest, InviteAndJoin_ProcessFinalizes_End) {
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended joined, invited;
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_join_nb(*session, "g", &far, PMIX_GROUP_ACCEPT, nullptr, 0, &Ended::back, &joined));
+    ASSERT_STATUS(PMIX_SUCCESS, group_invite_nb(*session, "i", &far, 1, nullptr, 0, &Ended::back, &invited));
+    settle();
+    EXPECT_EQ(0, joined.times + invited.times);
+    session->on_loop_and_wait([this] { session->shut(PMIX_ERR_INIT); });
+    for (const Ended* ended : {&joined, &invited}) {
+        EXPECT_EQ(1, ended->times);
+        EXPECT_STATUS(PMIX_ERR_INIT, ended->status);
+    }
+}
+
 // Nobody was invited, so nobody can follow the inviter. rows: R13 R15
 TEST_F(GroupInviteTest, AnInviterThatEndsWithoutAnInvitationEndsTheJoin) {
     pmix_status_t code = PMIX_GROUP_LEADER_FAILED;
