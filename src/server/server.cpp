@@ -307,8 +307,7 @@ void Server::Parts::exited(MemberId member) {
     Client* client = nspace == nullptr ? nullptr : nspace->find_client(rank_of(member));
     if (client == nullptr || !client->may_return) return;
     client->may_return = client->script_runs = false;
-    cleanup.member_gone(member);
-    registration.client_gone(*nspace, client->rank);
+    run_all([&] { cleanup.member_gone(member); }, [&] { registration.client_gone(*nspace, rank_of(member)); });
 }
 
 void Server::Parts::attach(Peer& peer, common::AttachNspaceRequest& request, Reply reply) {

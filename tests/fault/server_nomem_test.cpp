@@ -2,6 +2,9 @@
 // The n-th allocation of a server fails, for every n, while processes wait for others: each requester is answered, with
 // whatever status, or loses its connection. Nobody waits for an answer that was lost.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -383,6 +386,36 @@ TEST(ServerNomemTest, HelloOfAMember_OneAllocationFails_FenceOfTheOthersEnds) {
             if (!answer) answer = outcome(waiting, fence);
             return answer.has_value();
         })) << "the fence waits for a rank that has gone";
+    });
+}
+
+// Its program has finalized before: the end of the process that the host has started is that of the rank.
+TEST(ServerNomemTest, EndOfARanksProcess_OneAllocationFails_FenceOfTheOthersEnds) {
+    fail_everywhere([&](Node& node) {
+        ASSERT_STATUS(PMIX_SUCCESS, node.b->ask<Command::finalize>(common::FinalizeRequest{}));
+        node.b->kill();
+        ASSERT_TRUE(node.server.turn_until([&] { return node.server.parts().peers.size() == 1; }));
+        const uint32_t fence = node.a->start_fence({{"job", 0}, {"job", 1}});
+        node.server.settle();
+        ASSERT_FALSE(node.a->take(fence));
+        const pid_t child = ::fork();
+        if (child == 0) {
+            for (;;) ::pause();
+        }
+        server::Server::Parts& parts = node.server.parts();
+        const auto member = parts.registry.member({"job", 1});
+        node.server.on_loop([&] {
+            parts.leaving.at(*member).watch =
+                server::ExitWatch::open(*node.server.loop, child, [&parts, m = *member] { parts.exited(m); });
+            return 0;
+        });
+        ::kill(child, SIGKILL);
+        std::optional<pmix_status_t> answer;
+        EXPECT_TRUE(node.turn_until([&] {
+            if (!answer) answer = outcome(*node.a, fence);
+            return answer.has_value();
+        })) << "the fence waits for a rank that has ended";
+        ::waitpid(child, nullptr, 0);
     });
 }
 

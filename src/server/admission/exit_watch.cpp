@@ -72,7 +72,7 @@ std::unique_ptr<ExitWatch> ExitWatch::open(transport::EventLoop& loop, pid_t pid
     // Close-on-exec by itself.
     transport::Descriptor fd(common::above_standard(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
     if (!fd) return nullptr;
-    std::unique_ptr<ExitWatch> watch(new ExitWatch(std::move(fd), std::move(ended)));
+    std::unique_ptr<ExitWatch> watch(new ExitWatch(loop, std::move(fd), std::move(ended)));
     watch->watch_ = loop.watch(watch->fd_.get(), *watch);
     if (watch->watch_ == nullptr || !watch->watch_->set(true, false)) return nullptr;
     return watch;
@@ -81,10 +81,12 @@ std::unique_ptr<ExitWatch> ExitWatch::open(transport::EventLoop& loop, pid_t pid
 void ExitWatch::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
     watch_->set(false, false);
+    transport::EventLoop& loop = loop_;
     const Ended ended = std::move(ended_);  // this may be gone when it returns
     try {
         ended();
-    } catch (const std::bad_alloc&) {  // a wait for this rank ends with its timeout or its namespace's end
+    } catch (const std::bad_alloc&) {  // the modules that it did not reach find that the rank has ended
+        loop.step_lost();
     }
 }
 

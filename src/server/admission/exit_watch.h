@@ -4,8 +4,9 @@
 // operations of the others wait for the rank.
 //
 // Owns a pidfd, which the kernel makes readable when the process ends. Loop thread only; `ended` runs there, once, and
-// may destroy the watch. What can go wrong: the kernel is too old (before Linux 5.3) or refuses, no descriptor is left:
-// open() returns null, and the server looks from time to time.
+// may destroy the watch; where it throws bad_alloc, the loop's recovery follows. What can go wrong: the kernel is too
+// old (before Linux 5.3) or refuses, no descriptor is left: open() returns null, and the server looks from time to
+// time.
 #pragma once
 
 #include <sys/types.h>
@@ -34,9 +35,11 @@ class ExitWatch final : private transport::WatchHandler {
     ExitWatch& operator=(const ExitWatch&) = delete;
 
   private:
-    ExitWatch(transport::Descriptor fd, Ended ended) noexcept : fd_(std::move(fd)), ended_(std::move(ended)) {}
+    ExitWatch(transport::EventLoop& loop, transport::Descriptor fd, Ended ended) noexcept
+        : loop_(loop), fd_(std::move(fd)), ended_(std::move(ended)) {}
     void on_ready(bool readable, bool writable) noexcept override;
 
+    transport::EventLoop& loop_;
     transport::Descriptor fd_;
     Ended ended_;
     std::unique_ptr<transport::Watch> watch_;

@@ -208,6 +208,28 @@ TEST(ExitWatchTest, TellsOfTheEndOnce) {
     });
 }
 
+TEST(ExitWatchTest, NoMemoryForWhatFollows_IsReportedToTheLoop) {
+    TestServer server(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (;;) ::pause();
+    }
+    int recovered = 0;
+    auto watch = server.on_loop([&] {
+        server.loop->set_recovery(&recovered, [&] { return ++recovered > 0; });
+        return server::ExitWatch::open(*server.loop, child, [] { throw std::bad_alloc(); });
+    });
+    ASSERT_NE(nullptr, watch);
+    ::kill(child, SIGKILL);
+    EXPECT_TRUE(server.turn_until([&] { return recovered != 0; }));
+    ::waitpid(child, nullptr, 0);
+    server.on_loop([&] {
+        watch.reset();
+        server.loop->set_recovery(&recovered, {});
+        return 0;
+    });
+}
+
 // rows: F8 G11
 // proves: PMIx_Fence PMIX_TIMEOUT server
 TEST(ServerFenceTest, TimeoutAnswersAllAndTheNextOneWorks) {
