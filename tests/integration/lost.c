@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lost: the daemon of a node, and with it the PMIx server, dies by SIGKILL while clients wait (run with --continuous
  * and --linger, so that its own clients live long enough to get their answer).
- * usage: lost fence|get|lookup|calls [no-thread]
+ * usage: lost fence|get|lookup|calls|store [no-thread]
+ *        store: the node that keeps what is published; calls of other nodes wait for it
  *        no-thread: from PMIx_Init on there is no room for a thread
  *
  * The last rank kills its daemon, which is its parent. Ranks on that node must be told of the lost server, ranks on
@@ -131,6 +132,40 @@ static void lose_in_calls(void) {
     _exit(0);
 }
 
+/* The daemon of the store answers nothing, and dies. */
+static int lose_the_store(void) {
+    pmix_status_t (*const calls[])(void) = {look_up_absent, publish_one, unpublish_all};
+    const bool bereaved = same_node(me.rank, 0);
+    const pmix_proc_t first = rank_of_job(0);
+    struct timespec moment = {0, 150000000};
+    uint32_t daemon = 0;
+    alarm(60);
+    char loop[16]; /* the thread that serves the other nodes */
+    if (me.rank == 0) {
+        CHECK_OK(put_u32(PMIX_GLOBAL, "daemon", (uint32_t)getppid()));
+        CHECK_OK(PMIx_Commit());
+    }
+    fence(true);
+    CHECK_OK(get_u32(&first, "daemon", 0, &daemon));
+    if (me.rank == 0) {
+        await_neighbours_passed();
+        stop_process(getppid());
+        nanosleep(&moment, NULL); /* the others are in their call, or come to it after the loss */
+        kill_the_daemon();
+    } else if (bereaved) {
+        say_passed();
+    }
+    if (bereaved) {
+        if (!lost(fence_all())) _exit(3);
+        live_on();
+        _exit(0);
+    }
+    snprintf(loop, sizeof loop, "%u", daemon);
+    while (!strchr("TZX", state_of_thread((long)daemon, loop))) sched_yield();
+    CHECK(calls[me.rank % 3]() == PMIX_ERR_LOST_CONNECTION);
+    return finish();
+}
+
 /* rows: G10 F7 K32 */
 int main(int argc, char** argv) {
     CHECK(argc == 2 || (argc == 3 && strcmp(argv[2], "no-thread") == 0));
@@ -139,6 +174,7 @@ int main(int argc, char** argv) {
     no_threads = argc == 3;
     bool bereaved = same_node(me.rank, job_size - 1);
     fence(false);
+    if (strcmp(what, "store") == 0) return lose_the_store();
     if (me.rank == job_size - 1) {
         struct timespec moment = {0, 150000000};
         await_neighbours_passed();

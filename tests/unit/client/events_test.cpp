@@ -138,6 +138,27 @@ TEST_F(EventsTest, EachHandlerSeesWhatTheEarlierOnesReturned) {
     EXPECT_EQ(record.seen[2].results, (std::vector<std::string>{"from.0", "a", "from.1", "b"}));
 }
 
+// The handler's results are given back all the same, whenever it comes to its end.
+TEST_F(EventsTest, Handler_NeverCompletes_ProcessFinalizes_NoOtherIsCalled) {
+    add({kCode});
+    add({kCode});
+    record.behave = [&](const Seen&, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        record.held.emplace_back(done, cbdata);
+    };
+    raise(kCode);
+    drain();
+    ASSERT_EQ(1u, record.held.size());
+    session->on_loop_and_wait([this] { session->shut(PMIX_ERR_INIT); });
+    static int given_back;
+    given_back = 0;
+    const auto [done, cbdata] = record.held.front();
+    done(
+        PMIX_SUCCESS, nullptr, 0, [](pmix_status_t, void*) { ++given_back; }, nullptr, cbdata);
+    drain();
+    EXPECT_EQ(1u, record.seen.size());
+    EXPECT_EQ(1, given_back);
+}
+
 // A handler that returns no results of its own leaves its name, with its status as the value. rows: E6 E23
 TEST_F(EventsTest, Chain_AHandlerHasAnswered_ItsNameAndStatusAreAmongTheResults) {
     add_named({kCode}, "first");

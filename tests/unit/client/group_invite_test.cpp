@@ -266,6 +266,20 @@ TEST_F(GroupInviteTest, Invite_MemberIsReplaced_IsSuccess) {
     end_all();
 }
 
+TEST_F(GroupInviteTest, Invite_NobodyAnswers_EndsWithTheLimit) {
+    InfoList limit;
+    limit.append_number<int>(PMIX_TIMEOUT, 1, PMIX_INT);
+    const pmix_proc_t far = ProcId("far", 0).to_c();
+    Ended ended;
+    ASSERT_STATUS(PMIX_SUCCESS,
+                  group_invite_nb(*session, "g", &far, 1, limit.c_array(), limit.size(), &Ended::back, &ended));
+    EXPECT_TRUE(ended.within(60));
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, ended.status);
+    settle();
+    EXPECT_EQ((common::ProcList{{"far", 0}, {"job", 1}}), told(PMIX_GROUP_CONSTRUCT_ABORT));
+    EXPECT_TRUE(constructs().empty());
+}
+
 // Past the limit the group forms without those that are silent, and the inviter is told which they are. rows: R13 R14
 // proves: PMIx_Group_invite PMIX_TIMEOUT client
 TEST_F(GroupInviteTest, Invite_OptionalAndSilent_IsReportedAtTheLimit) {

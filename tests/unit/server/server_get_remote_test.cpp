@@ -73,6 +73,43 @@ TEST(ServerGetTest, Refresh_OfAMissingKey_IsAnsweredAtOnce) {
     }
 }
 
+// What a refresh of a value of another node waits for is the host's answer.
+TEST(ServerGetTest, Refresh_HostIsSilent_EndsWithTheLimitTheProcessOrItsJob) {
+    GetSetting s(2);
+    s.connect();
+    s.host.data = [](const Seen&) { return blob_of(2, "k", "old", 1); };
+    EXPECT_STATUS(PMIX_SUCCESS, status_at_once(s.a, s.a.start_get({"job", 2}, "k")));
+    s.host.styles["direct_modex"] = Style::later;
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, status_of(s.a, s.a.start_get({"job", 2}, "k", 1, false, true)));
+    const uint32_t ended = s.a.start_get({"job", 3}, "k", 0, false, true);
+    s.server.settle();
+    s.host.data = [](const Seen&) { return server::wrap_state("job", 3, server::ModexState::over); };
+    s.host.answer_waiting();
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s.a, ended)) << "as the server of a process that has ended answers";
+    s.server.job("other", 2, 1, false);
+    const uint32_t of_a_job = s.b.start_get({"other", 1}, "k", 0, false, true);
+    s.server.settle();
+    s.server.on_loop([&] {
+        s.server.setup().deregister_nspace("other");
+        return 0;
+    });
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s.b, of_a_job));
+}
+
+TEST(ServerGetTest, DirectModexIn_ServerFinalizes_HostIsAnswered) {
+    GetSetting s(2);
+    std::optional<pmix_status_t> answer;
+    s.server.on_loop([&] {
+        s.server.parts().get.modex_request({"job", 0}, [&](pmix_status_t status, common::Bytes) { answer = status; });
+        return 0;
+    });
+    s.server.settle();
+    EXPECT_FALSE(answer);
+    s.server.stop();
+    ASSERT_TRUE(answer);
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, *answer);
+}
+
 // The key that the host is told is the request's, whatever the caller's attributes contain.
 TEST(ServerGetTest, Get_WithARequiredKeyAmongItsAttributes_HostIsToldTheKeyOfTheRequest) {
     GetSetting s(2);

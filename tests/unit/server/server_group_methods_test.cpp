@@ -12,6 +12,34 @@ namespace server_group_methods_test {
 using namespace pmix;
 using namespace pmix::test;
 
+// The host is silent.
+TEST(ServerGroupMethodsTest, Bootstrap_NamespaceEnds_CallIsOver) {
+    Setting s(2, 3);
+    s.host.styles["group"] = Style::later;
+    const uint32_t leader = construct(s[0], {{"job", 0}}, leading(2, {{"job", 1}})), added = construct(s[1], {});
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.count("group") == 2; }));
+    s.server->on_loop([&] {
+        s.server->setup().deregister_nspace("job");
+        return 0;
+    });
+    for (auto [client, id] : {std::pair(&s[0], leader), std::pair(&s[1], added)}) {
+        const pmix_status_t status = status_of(*client, id);
+        EXPECT_TRUE(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_LOST_CONNECTION) << status;
+    }
+    s.host.answer_waiting();
+    s.server->settle();
+}
+
+TEST(ServerGroupMethodsTest, Bootstrap_ServerFinalizes_CallIsOver) {
+    Setting s(2, 3);
+    s.host.styles["group"] = Style::later;
+    const uint32_t leader = construct(s[0], {{"job", 0}}, leading(2, {{"job", 1}})), added = construct(s[1], {});
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.count("group") == 2; }));
+    s.server->stop();
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, status_of(s[0], leader));
+    EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, status_of(s[1], added));
+}
+
 // Leaders that have no names of each other, and members that they add: each is passed up alone; the host names the
 // members.
 // rows: R1 R4 R11 U17
