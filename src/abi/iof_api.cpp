@@ -33,7 +33,6 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs, const pmix
 pmix_status_t PMIx_IOF_deregister(size_t iofhdlr, const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cbfunc,
                                   void* cbdata) {
     return boundary([&](Library& library) -> pmix_status_t {
-        WIREUP_RETURN_IF_ERROR(pmix::client::check_directives(library.client(), directives, ndirs));
         return library.client().iof().deregister(iofhdlr, directives, ndirs, cbfunc, cbdata);
     });
 }

@@ -227,7 +227,7 @@ void Iof::leave(size_t reference, bool wait_for_server, int timeout_s, std::func
 pmix_status_t Iof::deregister(size_t reference, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t callback,
                               void* cbdata) {
     int timeout_s = 0;
-    WIREUP_RETURN_IF_ERROR(check_directives(infos, ninfos));
+    WIREUP_RETURN_IF_ERROR(check_directives(session_, infos, ninfos));
     WIREUP_RETURN_IF_ERROR(read_timeout(infos, ninfos, &timeout_s));
     if (callback != nullptr) {
         session_.loop().post([this, reference, timeout_s, callback, cbdata] {

@@ -63,9 +63,13 @@ void Get::answer(Question& question, pmix_status_t status) {
 
 // A host that waited is told when nothing of ours is under way: it may end the job in its callback.
 void Get::tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob) {
-    host_.defer([respond = std::move(respond), status, blob = std::move(blob)]() mutable {
-        WIREUP_LOG(host, debug, "the host's direct modex is answered: status %d, %zu bytes", status, blob.size());
-        respond(status, blob);
+    tell_host(std::move(respond), {status, std::make_shared<const std::vector<uint8_t>>(std::move(blob))});
+}
+void Get::tell_host(Respond respond, Answer answer) {
+    host_.defer([respond = std::move(respond), answer = std::move(answer)]() mutable {
+        WIREUP_LOG(host, debug, "the host's direct modex is answered: status %d, %zu bytes", answer.status,
+                   answer.blob->size());
+        respond(answer.status, *answer.blob);
     });
 }
 
@@ -278,9 +282,9 @@ void Get::expire_pull(const PullKey& at, uint64_t id) {
     if (questions.empty() && it->second.flight == 0) pulls_.erase(it);
 }
 
-void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
+Get::Answer Get::answer_of(Nspace& nspace, Rank rank) const {
     auto blob = nspace.data->contribution(nspace.name, std::array{dstore::RankSince{rank, 0}});
-    if (!blob.ok()) return tell_host(std::move(respond), blob.status(), {});
+    if (!blob.ok()) return {blob.status(), std::make_shared<const std::vector<uint8_t>>()};
     std::vector<uint8_t> kept = nspace.data->kept_names(nspace.name, rank);
     blob->insert(blob->end(), kept.begin(), kept.end());
     append_owner(nspace, *blob);
@@ -288,7 +292,7 @@ void Get::respond_with(Nspace& nspace, Rank rank, Respond respond) {
         const std::vector<uint8_t> over = wrap_state(nspace.name, rank, ModexState::over);
         blob->insert(blob->end(), over.begin(), over.end());
     }
-    tell_host(std::move(respond), PMIX_SUCCESS, std::move(blob).value());
+    return {PMIX_SUCCESS, std::make_shared<const std::vector<uint8_t>>(std::move(blob).value())};
 }
 
 void Get::modex_request(const ProcId& proc, Respond from_host) {
@@ -308,7 +312,7 @@ void Get::modex_request(const ProcId& proc, Respond from_host) {
     if (nspace == nullptr || !common::is_real_rank(proc.rank))
         return tell_host(std::move(respond), PMIX_ERR_NOT_FOUND, {});
     if (nspace->data != nullptr && nspace->data->committed(proc.rank) != 0)
-        return respond_with(*nspace, proc.rank, std::move(respond));
+        return tell_host(std::move(respond), answer_of(*nspace, proc.rank));
     // A rank that is announced by number only may still be registered.
     bool expected = nspace->is_local(proc.rank) || (!nspace->placed.has_procs && nspace->has_rank(proc.rank) &&
                                                     nspace->clients.size() < nspace->local_count());
@@ -340,9 +344,13 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
         if (of_this_one) look_for(member, entry.key);
         if (of_any) look_for(any, entry.key);
     }
+    // One for all: a host that has asked a hundred times would make the server write all that the rank has put so
+    // often.
+    std::optional<Answer> of_rank;
     for (Question& q : ready) {
         if (q.respond) {
-            respond_with(nspace, rank, std::move(q.respond));
+            if (!of_rank) of_rank = answer_of(nspace, rank);
+            tell_host(std::move(q.respond), *of_rank);
         } else if (nspace.data->has(rank, q.key)) {
             answer_found(q, nspace);
         } else {

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -312,8 +313,14 @@ class Get final : public LifecycleObserver {
     void answer_found(Question& question, Nspace& nspace);
     void answer(Question& question, pmix_status_t status);
     void learn(const common::ProcId& proc, common::Bytes blob);
-    void respond_with(Nspace& nspace, common::Rank rank, Respond respond);
+    // What a host's direct modex is answered with; several may share the bytes.
+    struct Answer {
+        pmix_status_t status;
+        std::shared_ptr<const std::vector<uint8_t>> blob;
+    };
+    Answer answer_of(Nspace& nspace, common::Rank rank) const;
     void tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob);
+    void tell_host(Respond respond, Answer answer);
 
     const LifecycleObservers& observers_;
     Scheduler& scheduler_;

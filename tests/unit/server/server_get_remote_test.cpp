@@ -405,6 +405,26 @@ TEST(ServerGetTest, AnUnknownNamespaceIsTheHostsMatter) {
     EXPECT_EQ(1u, s.host.count("direct_modex"));
 }
 
+// A host that has waited for long has asked often: what the process has put is written once for all. rows: V13
+TEST(ServerGetTest, DirectModexInOfOneProcess_ManyThatWait_ShareOneAnswer) {
+    GetSetting s(2);
+    std::vector<const uint8_t*> answers;
+    s.server.on_loop([&] {
+        for (int i = 0; i < 3; ++i)
+            s.server.parts().get.modex_request({"job", 0}, [&answers](pmix_status_t status, common::Bytes bytes) {
+                EXPECT_STATUS(PMIX_SUCCESS, status);
+                answers.push_back(bytes.data());
+            });
+        return 0;
+    });
+    s.connect();
+    s.a.put("k", "value");
+    ASSERT_TRUE(s.server.turn_until([&] { return answers.size() == 3; }));
+    EXPECT_NE(nullptr, answers[0]);
+    EXPECT_EQ(answers[0], answers[1]);
+    EXPECT_EQ(answers[0], answers[2]);
+}
+
 // rows: V13
 TEST(ServerGetTest, DirectModexInWaitsForTheFirstCommit) {
     GetSetting s(2);
