@@ -111,7 +111,7 @@ def main():
     try:
         commands = os.path.join(folder, "bin")
         os.mkdir(commands)
-        stand_ins = {"wget": "exit 0", "id": "echo 0", "unshare": "exit 0",
+        stand_ins = {"wget": "exit 0", "id": "echo 0", "unshare": 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"',
                      "mmdebstrap": 'while [ $# -gt 2 ]; do shift; done; mkdir -p "$1"; echo "Setting up gcc"; sleep $STAND_IN_SECONDS'}
         for name, body in stand_ins.items():
             path = os.path.join(commands, name)
