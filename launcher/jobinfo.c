@@ -168,14 +168,28 @@ static uint32_t nodes_of_app(const struct job* job, uint32_t app) {
     return count;
 }
 
+static void append_command(struct buffer* line, const struct app* app) {
+    for (char** word = app->argv; word && *word; word++) {
+        if (word != app->argv) wire_append(line, " ", 1);
+        wire_append(line, *word, strlen(*word));
+    }
+}
+
+char* jobinfo_command_line(const struct job* job) {
+    struct buffer line = {0};
+    for (uint32_t a = 0; a < job->app_count; a++) {
+        if (a > 0) wire_append(&line, " : ", 3);
+        append_command(&line, &job->apps[a]);
+    }
+    wire_append(&line, "", 1);
+    return (char*)line.data;
+}
+
 /* What was started, and where: in pmixrun's own directory, which is the daemons', if the user names none. */
 static void add_command(struct infos* infos, const struct app* app) {
     struct buffer line = {0};
     char own[PATH_MAX];
-    for (char** word = app->argv; word && *word; word++) {
-        if (word != app->argv) wire_append(&line, " ", 1);
-        wire_append(&line, *word, strlen(*word));
-    }
+    append_command(&line, app);
     wire_append(&line, "", 1);
     add_string(infos, PMIX_APP_ARGV, (char*)line.data);
     wire_free(&line);
@@ -249,6 +263,9 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
         const bool no = false; /* yes is what the library takes for granted */
         if (job->io.apart) add(&infos, PMIX_IOF_INHERIT, &no, PMIX_BOOL);
     }
+    char* line = jobinfo_command_line(job);
+    add_string(&infos, PMIX_CMD_LINE, line);
+    free(line);
     add_directories(&infos, job);
     add_session(&infos, job);
     add_nodes(&infos, job);

@@ -31,6 +31,7 @@ void daemon_say(const char* format, ...) __attribute__((format(printf, 1, 2))); 
 
 /* jobinfo.c: the description of a job for the server. The caller frees it with infos_free(). */
 pmix_info_t* jobinfo_make(const struct job* job, size_t* count);
+char* jobinfo_command_line(const struct job* job); /* of all its programs; to be freed */
 
 /* launch.c: the processes of this node, from fork to their end. */
 void on_job_define(int from, uint64_t id, struct buffer* body);

@@ -82,6 +82,9 @@ static bool answer_here(const struct question* question, pmix_value_t* value) {
     } else if (strcmp(question->key, PMIX_QUERY_JOB_STATUS) == 0) {
         value->type = PMIX_STATUS;
         value->data.status = status_of(job);
+    } else if (strcmp(question->key, PMIX_CMD_LINE) == 0) {
+        value->type = PMIX_STRING;
+        value->data.string = jobinfo_command_line(job);
     } else if (strcmp(question->key, PMIX_EXIT_CODE) == 0 && question->rank < job->size &&
                job->procs[question->rank].phase == PROC_ENDED) {
         const int status = job->procs[question->rank].wait_status;
@@ -189,6 +192,7 @@ void query_register(void) {
                           "PMIX_JOB_NUM_APPS",
                           "PMIX_QUERY_JOB_STATUS",
                           "PMIX_EXIT_CODE",
+                          "PMIX_CMD_LINE",
                           "PMIX_QUERY_PROC_TABLE",
                           "PMIX_QUERY_LOCAL_PROC_TABLE",
                           "PMIX_QUERY_MEMORY_USAGE",

@@ -160,6 +160,15 @@ static void jobs(int argc, char** argv) {
     CHECK_OK(asked.status);
     CHECK_OK(answer(&asked, PMIX_QUERY_JOB_STATUS)->data.status);
     forget(&asked);
+    asked = ASK(&of_job, PMIX_CMD_LINE);
+    CHECK_OK(asked.status);
+    const pmix_proc_t whole = rank_of_job(PMIX_RANK_WILDCARD);
+    pmix_value_t* line = NULL;
+    CHECK_OK(PMIx_Get(&whole, PMIX_CMD_LINE, NULL, 0, &line));
+    CHECK(strcmp(answered_text(&asked, PMIX_CMD_LINE), line->data.string) == 0);
+    CHECK(strstr(line->data.string, "queries") && strstr(line->data.string, " jobs "));
+    PMIX_VALUE_RELEASE(line);
+    forget(&asked);
     PMIX_INFO_DESTRUCT(&of_job);
     finish();
 }
