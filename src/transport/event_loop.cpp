@@ -62,6 +62,7 @@ void EventLoop::State::recover() noexcept {
     if (!lost.exchange(false, std::memory_order_acquire)) return;
     bool recovered = true;
     for (const auto& [owner, recovery] : recoveries) {
+        if (!recovery) continue;
         try {
             recovered = recovery() && recovered;
         } catch (...) {
@@ -273,8 +274,12 @@ void EventLoop::recover_later(RecoveryStep& step) noexcept {
     state_->wake_if_made();
 }
 void EventLoop::set_recovery(const void* owner, std::function<bool()> recovery) {
-    std::erase_if(state_->recoveries, [owner](const auto& known) { return known.first == owner; });
-    if (recovery) state_->recoveries.emplace_back(owner, std::move(recovery));
+    auto at = std::ranges::find(state_->recoveries, owner, [](const auto& known) { return known.first; });
+    if (at == state_->recoveries.end())
+        at = std::ranges::find(state_->recoveries, nullptr, [](const auto& known) { return known.first; });
+    assert(at != state_->recoveries.end());
+    if (at == state_->recoveries.end()) return;
+    *at = {recovery ? owner : nullptr, std::move(recovery)};
 }
 bool EventLoop::on_any_loop() noexcept {
     return t_current != nullptr;

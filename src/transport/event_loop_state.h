@@ -115,7 +115,8 @@ struct EventLoop::State {
     bool wake_added = false;
     // Somebody's step was lost for lack of memory, and what is done about it.
     std::atomic<bool> lost{false};
-    std::list<std::pair<const void*, std::function<bool()>>> recoveries;  // by owner
+    // By owner: a server and a client mostly, so that there is room without an allocation.
+    std::array<std::pair<const void*, std::function<bool()>>, 8> recoveries;
     RecoveryStep* steps = nullptr;
     event retry_entry;
     bool retry_made = false;
