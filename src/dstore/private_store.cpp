@@ -51,7 +51,8 @@ struct PrivateStore::Node {
     std::string_view key() noexcept { return {key_bytes(), key_length}; }
     bool is(uint8_t flag) const noexcept { return (flags.load(std::memory_order_acquire) & flag) != 0; }
     void set_behind(bool behind) noexcept {
-        behind ? flags.fetch_or(kBehind) : flags.fetch_and(static_cast<uint8_t>(~kBehind));
+        behind ? flags.fetch_or(kBehind, std::memory_order_release)
+               : flags.fetch_and(static_cast<uint8_t>(~kBehind), std::memory_order_relaxed);
     }
     size_t size() const noexcept { return kValueAt + value_length + key_length; }
     uint64_t tag() noexcept;
