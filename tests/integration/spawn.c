@@ -96,7 +96,7 @@ static void named(int argc, char** argv) {
 static void called(int argc, char** argv) {
     const char* name = strrchr(program, '/');
     CHECK(argc == 3);
-    CHECK(strcmp(name ? name + 1 : program, "client_spawn") == 0);
+    CHECK(strncmp(name ? name + 1 : program, "client_spawn", 12) == 0); /* or with the release of its headers */
     start();
     CHECK(strcmp(argv[1], "-v") == 0 && strcmp(argv[2], "2") == 0);
     child_done(argv[0]);
