@@ -31,7 +31,7 @@ def run_clean(*arguments, **settings):
 def repeated(text):
     """What the line does that a failed case has printed: in a shell, in the top folder of the tree."""
     line = text.split("to repeat it, in the top folder of the tree:\n")[1]
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120, cwd=TOP)
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120, cwd=TOP, env=PLAIN)
     return done.returncode, done.stdout
 
 
