@@ -54,7 +54,7 @@ struct EventLoopOptions {
     event_base* host_base = nullptr;  // with Drive::host_base; stays the host's
     const Io* io = &kRealIo;
     bool late = false;              // with Drive::own_thread: start() makes no thread, the first need of it does
-    std::optional<cpu_set_t> cpus;  // of that thread; none: those of the thread that starts it
+    std::optional<cpu_set_t> cpus = {};  // of that thread; none: those of the thread that starts it
 };
 
 // Told that a watched descriptor is ready. Loop only.
