@@ -189,6 +189,8 @@ static void server(void) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     GOOD(WIFEXITED(status) && WEXITSTATUS(status) == 0 ? PMIX_SUCCESS : PMIX_ERROR);
     GOOD(PMIx_server_finalize());
+    for (char** e = env; *e; e++) free(*e);
+    free(env);
     put_here_again();
     printf("OK server\n");
 }

@@ -318,7 +318,16 @@ class Get final : public LifecycleObserver {
         pmix_status_t status;
         std::shared_ptr<const std::vector<uint8_t>> blob;
     };
-    Answer answer_of(Nspace& nspace, common::Rank rank) const;
+    // The last one that was written is kept while the rank commits nothing more: a host asks often.
+    struct Written {
+        MemberId member{};
+        uint64_t commits = 0;
+        bool over = false;
+        Answer answer{PMIX_ERR_NOT_FOUND, nullptr};
+    };
+    Answer answer_of(Nspace& nspace, common::Rank rank);
+    Answer write_answer(Nspace& nspace, common::Rank rank) const;
+    Written written_;
     void tell_host(Respond respond, pmix_status_t status, std::vector<uint8_t> blob);
     void tell_host(Respond respond, Answer answer);
 
