@@ -53,7 +53,7 @@ struct EventLoopOptions {
     Drive drive = Drive::own_thread;
     event_base* host_base = nullptr;  // with Drive::host_base; stays the host's
     const Io* io = &kRealIo;
-    bool late = false;              // with Drive::own_thread: start() makes no thread, the first need of it does
+    bool late = false;                   // with Drive::own_thread: start() makes no thread, the first need of it does
     std::optional<cpu_set_t> cpus = {};  // of that thread; none: those of the thread that starts it
 };
 

@@ -145,8 +145,8 @@ TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
     Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
     ASSERT_STATUS(PMIX_SUCCESS, qualifiers.status);
-    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID + "," + PMIX_HOSTNAME + "," +
-                  PMIX_QUERY_REPORT_AVG + "," + PMIX_QUERY_REPORT_MINMAX,
+    EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID + "," + PMIX_HOSTNAME + "," + PMIX_NODEID +
+                  "," + PMIX_QUERY_REPORT_AVG + "," + PMIX_QUERY_REPORT_MINMAX,
               qualifiers.text(PMIX_QUERY_MEMORY_USAGE));
     EXPECT_EQ("", qualifiers.text(PMIX_QUERY_NAMESPACES));
     Ask older({"pmix.qry.quals", PMIX_QUERY_MEMORY_USAGE});  // its string until OpenPMIx 6
