@@ -75,7 +75,7 @@ pmix_status_t up_client_finalized(const pmix_proc_t* proc, void* server_object, 
     return post_change(proc, FINALIZED);
 }
 
-/* The library of this node has told the job's processes here; those of other nodes are told the same. */
+/* The library of this node has raised the event for the processes here; other nodes raise it for theirs. */
 static void tell_connection_lost(const pmix_proc_t* proc) {
     bool non_default = true;
     pmix_info_t infos[2];

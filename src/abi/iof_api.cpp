@@ -9,7 +9,6 @@
 
 #include "abi/boundary.h"
 #include "client/iof/iof.h"
-#include "client/session/request.h"
 #include "client/session/session.h"
 #include "common/base/ids.h"
 #include "server/server.h"

@@ -26,7 +26,7 @@ cpu_set_t as_set(const IndexList& list) noexcept {
     return set;
 }
 
-// Only the kernel can tell: the calling thread is bound so, and back.
+// Only the kernel decides: the calling thread is bound to these CPUs, and back.
 bool can_bind(const cpu_set_t& wanted) noexcept {
     cpu_set_t before;
     if (::sched_getaffinity(0, sizeof before, &before) != 0) return false;

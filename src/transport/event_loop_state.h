@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <list>
 #include <memory>
 #include <unordered_map>
 #include <utility>

@@ -102,7 +102,7 @@ bool may_be_of_own_job(Session& session, const GetRequest& request) noexcept {
     return session.reader(request.nspace) == nullptr && !session.namespaces().lacks(request.nspace);
 }
 
-// Where the search, or the server, has failed.
+// Searches the own job's data where the search, or the server, has failed.
 void search_regardless_of_proc(Session& session, const GetRequest& request, Outcome& out) {
     if (out.status == PMIX_SUCCESS || !may_be_of_own_job(session, request)) return;
     GetRequest own = request;

@@ -141,7 +141,7 @@ Mine find_mine(const Sources& from, const GetRequest& request, const Key& key, H
     if (nspace == dstore::PrivateStore::kNone) return Mine::none;
     // Stored for no rank in particular.
     if (anyones && from.others_in_mine && from.mine.find(nspace, request.rank, key)) rank = request.rank;
-    // Of one scope: what is there of it, though another value was put later for other peers.
+    // A scope that is named has its own value, though another one was put later for other peers.
     auto lookup = request.scope == PMIX_SCOPE_UNDEF ? from.mine.find(nspace, rank, key)
                                                     : from.mine.find_for_local(nspace, rank, key);
     if (!lookup && key.reserved() && request.rank != PMIX_RANK_WILDCARD) {

@@ -70,7 +70,7 @@ pmix_status_t check_wait(const pmix_info_t infos[], size_t ninfos) noexcept {
     return is_number ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-// What a lookup as a whole has come to, by the Standard's "Retrieval rules for published data": PMIX_SUCCESS where all
+// The status of a lookup as a whole, by the Standard's "Retrieval rules for published data": PMIX_SUCCESS where all
 // was found, PMIX_ERR_PARTIAL_SUCCESS where some was, PMIX_ERR_NOT_FOUND where nothing was. A host that counts
 // otherwise is put right by what it has brought; every other status of a host stays.
 pmix_status_t lookup_status(pmix_status_t rc, size_t found, size_t asked) noexcept {

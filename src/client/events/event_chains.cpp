@@ -99,7 +99,7 @@ void Events::step(uint64_t id) {
         ++run.next;
         run.away = true;
         if (h.oneshot) deregister_quietly(reference);
-        // Where callers run the loop themselves, one handler may be inside another.
+        // One handler may be inside another where callers run the loop themselves.
         const uint64_t outer = std::exchange(calling_, id);
         std::unique_ptr<Ticket> outers = std::move(done_);
         h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),

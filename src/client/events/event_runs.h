@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the chains of Events are made of: events.cpp begins them, event_chains.cpp runs them. For these two alone.
+// The parts of a chain of event handlers: events.cpp begins chains, event_chains.cpp runs them. For these two alone.
 //
 // Everything belongs to the loop, save Home, which any thread's completion of a handler looks into.
 #pragma once
@@ -39,7 +39,7 @@ struct Events::Run {
     std::shared_ptr<const Event> event;
     std::vector<size_t> chain;
     size_t next = 0;
-    // Of the handler that runs, which may be gone when it is done.
+    // The name of the handler that runs. The handler may be gone when it is done.
     std::string name;
     bool success_ends = false;
     bool replay = false;   // for one handler, of an event raised before its registration

@@ -356,13 +356,9 @@ void Get::committed(Nspace& nspace, Rank rank, std::span<const common::CommitEnt
         if (of_this_one) look_for(member, entry.key);
         if (of_any) look_for(any, entry.key);
     }
-    // One for all: a host that has asked a hundred times would make the server write all that the rank has put so
-    // often.
-    std::optional<Answer> of_rank;
     for (Question& q : ready) {
         if (q.respond) {
-            if (!of_rank) of_rank = answer_of(nspace, rank);
-            tell_host(std::move(q.respond), *of_rank);
+            tell_host(std::move(q.respond), answer_of(nspace, rank));
         } else if (nspace.data->has(rank, q.key)) {
             answer_found(q, nspace);
         } else {
