@@ -567,6 +567,7 @@ static void each(int argc, char** argv) {
                 {PMIX_QUERY_NUM_GROUPS, PMIX_SIZE},
                 {PMIX_QUERY_GROUP_NAMES, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_DATA_ARRAY},
+                {PMIX_CMD_LINE, PMIX_STRING},
                 {PMIX_QUERY_NUM_PSETS, PMIX_SIZE},
                 {PMIX_QUERY_PSET_NAMES, PMIX_STRING},
                 {PMIX_QUERY_PSET_MEMBERSHIP, PMIX_DATA_ARRAY},
