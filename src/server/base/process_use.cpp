@@ -44,14 +44,14 @@ bool read_process_use(pid_t pid, ProcessUse& out) {
     if (pid <= 0) return false;
     const std::string status = read_proc_file(path_of(pid, "status"));
     if (status.empty()) return false;
-    constexpr double kKiB = 1024;
-    out.resident = number_of(status, "VmRSS:") * kKiB;
-    out.virtual_now = number_of(status, "VmSize:") * kKiB;
-    out.virtual_peak = number_of(status, "VmPeak:") * kKiB;
+    constexpr double kUnit = 1024;  // the kernel counts in KiB
+    out.resident = number_of(status, "VmRSS:") * kUnit;
+    out.virtual_now = number_of(status, "VmSize:") * kUnit;
+    out.virtual_peak = number_of(status, "VmPeak:") * kUnit;
     out.threads = static_cast<uint16_t>(number_of(status, "Threads:"));
     const size_t state = status.find("State:\t");
     if (state != std::string::npos) out.state = status[state + 7];
-    out.proportional = number_of(read_proc_file(path_of(pid, "smaps_rollup")), "Pss:") * kKiB;
+    out.proportional = number_of(read_proc_file(path_of(pid, "smaps_rollup")), "Pss:") * kUnit;
     if (out.proportional == 0) out.proportional = out.resident;
     return true;
 }

@@ -12,8 +12,9 @@
 extern "C" {
 #include "loop.h"
 #include "node.h"
-#include "support/status.h"
 }
+
+#include "support/status.h"
 
 namespace {
 
