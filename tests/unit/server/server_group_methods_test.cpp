@@ -194,7 +194,7 @@ TEST(ServerGroupMethodsTest, Invitation_OfAHundredThousandProcesses_TakesTimeTha
         for (int i = 0; i < 2; ++i) server.parts().groups.event_notified(PMIX_GROUP_INVITED, {"job", 0}, infos, false);
         return 0;
     });
-    EXPECT_LT(cpu_seconds() - begin, 2.0);
+    EXPECT_LT(cpu_seconds() - begin, 10.0);
     // The end of a process that has no part in it does not depend on how many have.
     const double ends = cpu_seconds();
     server.on_loop([&] {
