@@ -49,6 +49,7 @@ static pmix_server_module_t module = {
     .deregister_events = up_deregister_events,
     .notify_event = up_notify_event,
     .query = up_query,
+    .monitor = up_monitor,
     .tool_connected = up_tool_connected,
     .job_control = up_job_control,
     .log = up_log,
@@ -86,6 +87,7 @@ static const frame_handler handlers[FRAME_KINDS] = {
     [FRAME_PROC_LEFT] = on_proc_left,
     [FRAME_EVENT] = on_event,
     [FRAME_FACT] = on_fact,
+    [FRAME_MONITOR] = on_monitor,
     [FRAME_LOG] = on_log,
 };
 

@@ -41,6 +41,7 @@ enum frame {
     FRAME_UNPUBLISH,  /* node -> node 0, request */
     FRAME_PROC_LEFT,  /* node -> node 0: the process that is not connected to this node any more */
     FRAME_FACT,       /* node -> nodes, request: key, namespace, rank; reply: a value */
+    FRAME_MONITOR,    /* node -> nodes, request: requester, code, monitor, directives; reply: infos */
     FRAME_LOG,        /* head -> first node: code, process it is about, where to log it, infos */
     FRAME_EVENT,      /* node -> nodes in range, head -> nodes: code, source, range, infos */
     FRAME_PROGRESS,   /* node -> head: how many processes of a job that is being launched it has started so far */
