@@ -4,8 +4,8 @@
  * What this owns: the requests that wait for other nodes, and the names of the processes of other nodes in whose name
  * this node's library takes periodic samples, until these end.
  * Which thread calls it: up_monitor a thread of the library; all else the loop.
- * What can go wrong: a kind of monitor that is no sample of usage (PMIX_ERR_NOT_SUPPORTED); no other node has one of the
- * targets (PMIX_ERR_NOT_FOUND); the first status of a node that has failed. A node that is lost has no part.
+ * What can go wrong: a kind of monitor that is no sample of usage (PMIX_ERR_NOT_SUPPORTED); no other node has one of
+ * the targets (PMIX_ERR_NOT_FOUND); the first status of a node that has failed. A node that is lost has no part.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Spawn with an argv of arguments only, as MPICH's MPI_Comm_spawn passes it: the program's name comes in front, with
- * every launcher and with every library in the caller. Rank 0 starts this program so, and joins it for a moment.
+/* PMIx_Spawn with an argv of arguments only, as MPICH's MPI_Comm_spawn passes it: the program's name comes in front,
+ * with every launcher and with every library in the caller. Rank 0 starts this program so, and joins it for a moment.
  * usage: pmix_argv */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK_OK(call)                                                                                        \
-    do {                                                                                                      \
-        const pmix_status_t status = (call);                                                                  \
-        if (status != PMIX_SUCCESS) {                                                                         \
-            printf("FAIL line %d: %s: %s\n", __LINE__, #call, PMIx_Error_string(status));                      \
-            exit(1);                                                                                          \
-        }                                                                                                     \
+#define CHECK_OK(call)                                                                    \
+    do {                                                                                  \
+        const pmix_status_t status = (call);                                              \
+        if (status != PMIX_SUCCESS) {                                                     \
+            printf("FAIL line %d: %s: %s\n", __LINE__, #call, PMIx_Error_string(status)); \
+            exit(1);                                                                      \
+        }                                                                                 \
     } while (0)
 
 static void join(pmix_proc_t mine, pmix_proc_t other) {
