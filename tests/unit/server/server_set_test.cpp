@@ -85,6 +85,33 @@ TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
     EXPECT_TRUE(session->connected());
 }
 
+// The process goes on with its other server, or serves others itself; who has registered for the loss is told of each.
+// rows: G10
+TEST_F(ServerSetTest, EachLostServer_IsAnEventAboutIt) {
+    static std::atomic<uint32_t> lost[2];
+    for (auto& one : lost) one = 0;
+    answer_all(0);
+    answer_all(1);
+    const pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    const auto handler = [](size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t* info, size_t ninfo,
+                            pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+        const pmix_proc_t* about = nullptr;
+        EXPECT_STATUS(PMIX_SUCCESS, common::InfoView(info, ninfo).get(PMIX_EVENT_AFFECTED_PROC, &about));
+        EXPECT_TRUE(about != nullptr && ProcId(*about) == ProcId(*source));
+        if (source->rank < 2) ++lost[source->rank];
+        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+    };
+    ASSERT_GE(session->events().register_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr), 0);
+    channels[1]->lose();
+    settle();
+    EXPECT_EQ(0u, lost[0]);
+    EXPECT_EQ(1u, lost[1]);
+    channels[0]->lose();
+    settle();
+    EXPECT_EQ(1u, lost[0]);
+    EXPECT_EQ(1u, lost[1]);
+}
+
 struct Joined {
     std::atomic<int> times{0};
     std::atomic<pmix_status_t> status{PMIX_SUCCESS};
