@@ -7,10 +7,12 @@
 #include <pmix_deprecated.h>
 
 #include <atomic>
+#include <bit>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "common/base/names.h"
 #include "common/values/attributes.h"
@@ -24,6 +26,12 @@ using namespace pmix::common;
 const char* name_or_unknown(Names group, int64_t value) noexcept {
     const char* name = constant_name(group, value);
     return name == nullptr ? "UNKNOWN" : name;
+}
+
+// A caller in C may pass any number as an enum, which C++ must not read as one.
+template <class Enum>
+int64_t number_of(const Enum& value) noexcept {
+    return std::bit_cast<std::underlying_type_t<Enum>>(value);
 }
 
 // The text of a mask that has no name of its own. The first caller fills a slot; a text, once there, stays.
@@ -93,10 +101,10 @@ const char* PMIx_Link_state_string(pmix_link_state_t state) {
     return name_or_unknown(Names::link_state, state);
 }
 const char* PMIx_Value_comparison_string(pmix_value_cmp_t cmp) {
-    return name_or_unknown(Names::value_comparison, static_cast<int64_t>(cmp));
+    return name_or_unknown(Names::value_comparison, number_of(cmp));
 }
 const char* PMIx_Group_operation_string(pmix_group_operation_t op) {
-    return name_or_unknown(Names::group_operation, static_cast<int64_t>(op));
+    return name_or_unknown(Names::group_operation, number_of(op));
 }
 const char* PMIx_Resource_block_directive_string(pmix_resource_block_directive_t directive) {
     return name_or_unknown(Names::resource_block_directive, directive);
