@@ -4,6 +4,7 @@
  * said to be. usage: duties twice|unread|cut|set SET|limits|refused|info|lost */
 #include <signal.h>
 
+#include "../support/sanitizers.h"
 #include "spawn_check.h"
 
 static pmix_status_t publish(const char* key, pmix_persistence_t until) {
@@ -163,7 +164,7 @@ static void limits(int argc, char** argv) {
 }
 
 /* What a sanitizer keeps of freed memory is the daemon's as well. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(UNDER_ASAN) || defined(UNDER_TSAN)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };

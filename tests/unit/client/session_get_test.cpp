@@ -283,10 +283,11 @@ TEST_F(SessionTest, QueryNb_ReadsNothingOfTheCallersAfterItHasReturned) {
         Once once;
         std::vector<std::string> keys;
     } answer;
-    const auto on_results = [](pmix_status_t rc, pmix_info_t* infos, size_t n, void* self, pmix_release_cbfunc_t,
-                               void*) {
+    const auto on_results = [](pmix_status_t rc, pmix_info_t* infos, size_t n, void* self,
+                               pmix_release_cbfunc_t release, void* release_data) {
         auto* into = static_cast<Answer*>(self);
         for (size_t i = 0; i < n; ++i) into->keys.emplace_back(infos[i].key);
+        if (release != nullptr) release(release_data);
         into->once.fire(rc);
     };
     ASSERT_STATUS(PMIX_SUCCESS, query_nb(*session, queries.data(), 1, on_results, &answer));

@@ -14,6 +14,7 @@ extern "C" {
 #include "node.h"
 }
 
+#include "support/sanitizers.h"
 #include "support/status.h"
 
 namespace {
@@ -102,7 +103,7 @@ class PmixrunGroups : public ::testing::Test {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef UNDER_ASAN
 // A failed allocation is what a test here is about, not an error of the test.
 extern "C" const char* __asan_default_options();
 const char* __asan_default_options() {

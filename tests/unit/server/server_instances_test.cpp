@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "support/fake_client.h"
+#include "support/sanitizers.h"
 #include "support/status.h"
 
 namespace server_instances_test {
@@ -473,7 +474,7 @@ TEST(ServerInstancesTest, Request_SentAsNotification_ClosesTheConnection) {
     EXPECT_EQ(0u, s.server.parts().get.waiting());
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#if !defined(UNDER_ASAN) && !defined(UNDER_TSAN) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 namespace {
 
 size_t mappings() {
