@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/alone.h"
+#include "support/sanitizers.h"
 #include "support/status.h"
 #include "support/thread_binding.h"
 
@@ -143,7 +144,7 @@ TEST_F(Refused, ProgressThreadIsBound) {
 
 // rows: I8 I12
 TEST_F(Alone, ForkedChildIsUninitialisedAndMayInitAgain) {
-#ifdef __SANITIZE_THREAD__
+#ifdef UNDER_TSAN
     GTEST_SKIP() << "ThreadSanitizer has no threads in the child of a process with threads";
 #endif
     pmix_value_t v = number(5);

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "support/own_module.h"
+#include "support/sanitizers.h"
 #include "support/server_here.h"
 #include "support/status.h"
 #include "transport/rendezvous/rendezvous.h"
@@ -48,7 +49,7 @@ pmix_status_t listener_of_host(int, pmix_connection_cbfunc_t, void*) {
 
 // rows: U11
 TEST(ServerCallsTest, TheLibraryListensItselfEvenIfTheHostWould) {
-#ifdef __SANITIZE_THREAD__
+#ifdef UNDER_TSAN
     GTEST_SKIP() << "the child of a process with threads starts a thread, which this sanitizer does not allow";
 #endif
     for (bool offered : {false, true}) {
@@ -91,7 +92,7 @@ std::set<std::string> open_sockets() {
 
 // A daemon's forked child that is a library of its own must not keep the daemon's sockets and connections open.
 TEST(ServerCallsTest, AForkedChildGivesBackTheServersSockets) {
-#ifdef __SANITIZE_THREAD__
+#ifdef UNDER_TSAN
     GTEST_SKIP() << "the child of a process with threads starts a thread, which this sanitizer does not allow";
 #endif
     const std::set<std::string> before = open_sockets();
