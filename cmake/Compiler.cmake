@@ -35,8 +35,8 @@ endif()
 if(WIREUP_SANITIZE)
   target_compile_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE})
-  # Undefined behaviour ends the process at the place, and AddressSanitizer prints the stack of it. A message of UBSan's would
-  # cost a third of the time of the build, and each process 100,000 relocations at its start.
+  # Undefined behaviour ends the process at the place, and AddressSanitizer prints the stack of it. The data of UBSan's
+  # messages made objects of gcc twice as large, and their relocations a third of the start of a process.
   if(WIREUP_SANITIZE MATCHES undefined)
     # A callback of the caller's has its type from another program: clang takes it for another function's.
     target_compile_options(wireup_warnings INTERFACE

@@ -64,10 +64,9 @@ static void release(void* cbdata) {
 static void part_done(struct requested* request) {
     if (--request->open > 0) return;
     pmix_status_t status = PMIX_SUCCESS;
-    if (request->failed != PMIX_SUCCESS && request->good == 0)
-        status = request->failed;
-    else if (request->count == 0 && !(request->cancels && request->good > 0))
-        status = PMIX_ERR_NOT_FOUND;
+    /* A node without a target succeeds with nothing: what the target's node refuses is the answer. */
+    if (request->count == 0 && !(request->cancels && request->good > 0))
+        status = request->failed != PMIX_SUCCESS ? request->failed : PMIX_ERR_NOT_FOUND;
     wire_free(&request->body);
     if (request->count > 0) {
         request->cbfunc(status, request->list, request->count, request->cbdata, release, request);

@@ -296,7 +296,7 @@ static pmix_status_t sample_of(pmix_rank_t rank, uint32_t seconds, pmix_info_t**
     return rc;
 }
 
-/* The same of itself and of the other rank, wherever that is: once, and once a second until the monitor is cancelled or
+/* Samples of itself and of the other rank, wherever that is: once, and once a second until the monitor is cancelled or
  * its process ends. rows: J4 */
 static void usage(int argc, char** argv) {
     pmix_status_t code = PMIX_MONITOR_RESUSAGE_UPDATE;

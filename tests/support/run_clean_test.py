@@ -17,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 
 
 # A setting of the caller's would be in the line that repeats a case.
-PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("WIREUP_")}
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("WIREUP_", "ASAN_", "UBSAN_", "TSAN_", "LSAN_"))}
 
 
 def run_clean(*arguments, **settings):

@@ -85,7 +85,7 @@ TEST_F(ServerSetTest, WhoHearsOfTheLossMayChooseAnotherAtOnce) {
     EXPECT_TRUE(session->connected());
 }
 
-// The process goes on with its other server, or serves others itself; who has registered for the loss is told of each.
+// The process goes on with its other server, or serves others itself: its handler receives an event for each loss.
 // rows: G10
 TEST_F(ServerSetTest, EachLostServer_IsAnEventAboutIt) {
     static std::atomic<uint32_t> lost[2];
