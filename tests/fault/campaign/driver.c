@@ -337,12 +337,13 @@ int main(int argc, char** argv) {
     pthread_t threads[BOARD_JOBS];
     for (int i = 0; i < jobs; i++) tasks[i] = (struct task){i, campaign_seed * 1000 + (unsigned)i};
 
-    /* The large job and a tenth first, but WARM_JOBS jobs at least, however slow the machine: allocators and tables
-     * take the size that the work asks for; then the rest, against that. */
+    /* A tenth first, but WARM_JOBS jobs at least, however slow the machine: allocators and tables take the size that
+     * the work asks for; then the rest, against that. Both end with the large job, whose memory the allocator gives
+     * back to the system as it likes. */
     const long long began = board_now_ms(), all_ms = atoll(argv[2]) * 1000;
     kills_wanted = wanted / 10 + 1, end_ms = began + all_ms / 10 + 1000, jobs_least = WARM_JOBS;
-    start_large_job();
     run_all(threads, tasks, jobs);
+    start_large_job();
     settle(pids, count, warm, NULL);
     kills_wanted = wanted, end_ms = board_now_ms() + all_ms - all_ms / 10;
     run_all(threads, tasks, jobs);
