@@ -9,7 +9,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 find_program(WIREUP_CCACHE ccache)
 if(WIREUP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${WIREUP_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WIREUP_CCACHE})
+  # Objects that read a precompiled header are kept too.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WIREUP_CCACHE})
 endif()
 
 # wireup_warnings: for every target. wireup_options: for the library's own objects.
@@ -30,7 +31,7 @@ endforeach()
 target_compile_features(wireup_warnings INTERFACE cxx_std_20 c_std_11)
 target_compile_definitions(wireup_warnings INTERFACE _GNU_SOURCE)
 if(WIREUP_CHECK_ONLY)
-  target_compile_options(wireup_warnings INTERFACE -fsyntax-only)
+  target_compile_options(wireup_warnings INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:WIREUP_OBJECTS>>>:-fsyntax-only>)
 endif()
 if(WIREUP_SANITIZE)
   target_compile_options(wireup_warnings INTERFACE -fsanitize=${WIREUP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dstore/reader.h"
 
+#include <algorithm>
 #include <new>
 
 #include "dstore/access.h"

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 
 #include "common/base/portable_bytes.h"
 #include "common/protocol/message_codec.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/data/lookup.h"
 
+#include <functional>
 #include <set>
 #include <string>
 

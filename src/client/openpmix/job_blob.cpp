@@ -2,6 +2,7 @@
 #include "client/openpmix/job_blob.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "client/data/get_request.h"

@@ -10,6 +10,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "common/base/bytes.h"

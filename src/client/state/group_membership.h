@@ -9,6 +9,7 @@
 #include <pmix.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

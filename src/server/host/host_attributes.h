@@ -8,6 +8,7 @@
 // module and has not the form of a function's name.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

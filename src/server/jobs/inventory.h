@@ -6,6 +6,7 @@
 // array that names no node (PMIX_ERR_BAD_PARAM), and then nothing of the delivery is kept.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

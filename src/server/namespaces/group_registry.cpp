@@ -2,6 +2,7 @@
 #include "server/namespaces/group_registry.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace pmix::server {

@@ -6,6 +6,7 @@
 // is in two of them, so a name and a member say which. What can go wrong: nothing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
