@@ -30,10 +30,16 @@ class Tally(unittest.TestCase):
 
     def test_pass_and_failure_are_counted(self):
         self.assertEqual(self.tally([PASSED, PASSED]), (0, ["2 passed, 0 failed, 0 skipped"]))
-        self.assertEqual(self.tally([PASSED, FAILED]), (1, ["1 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.tally([PASSED, FAILED]), (1, ["failed: dev unit/b", "    no", "1 passed, 1 failed, 0 skipped"]))
+
+    def test_failure_is_printed_with_the_end_of_its_output(self):
+        text = "\n".join(["line %d" % i for i in range(100)] + ["x" * 1000])
+        lines = self.tally([PASSED, FAILED.replace(">no<", ">%s<" % text)])[1]
+        self.assertEqual(lines[:2], ["failed: dev unit/b", "    line 61"])
+        self.assertEqual((len(lines), len(lines[-2])), (42, 304))
 
     def test_program_that_is_missing_is_a_failure(self):
-        self.assertEqual(self.tally([PASSED, MISSING]), (1, ["1 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.tally([PASSED, MISSING]), (1, ["failed: dev unit/e", "1 passed, 1 failed, 0 skipped"]))
         self.assertEqual(self.tally([PASSED, '<testcase name="unit/f" status="notrun"/>'])[1][-1], "1 passed, 1 failed, 0 skipped")
 
     def test_nothing_passed_is_a_failure(self):
