@@ -153,6 +153,9 @@ void Iof::deliver(IofDelivery delivery) {
     IofLimit cache = default_cache_;
     pmix_status_t rc = read_iof_limit(delivery.infos.c_array(), delivery.infos.size(), cache);
     if (rc != PMIX_SUCCESS) return receipt->fail(rc);
+    // Another server writes it: this one has it for its readers alone.
+    const bool shown =
+        !InfoView(delivery.infos).has(PMIX_IOF_LOCAL_OUTPUT) || InfoView(delivery.infos).flag(PMIX_IOF_LOCAL_OUTPUT);
     const bool ends = delivery.data.empty() || InfoView(delivery.infos).flag(PMIX_IOF_COMPLETE);
 
     std::vector<IofBufferPtr> buffers;
@@ -172,6 +175,10 @@ void Iof::deliver(IofDelivery delivery) {
     bool taken = false, inherits = false;
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         auto next = std::next(it);
+        if (!shown && it->second.procs.empty()) {
+            it = next;
+            continue;
+        }
         if (it->second.wants(delivery.source, delivery.channel)) {
             taken = true;
             for (const IofBufferPtr& p : buffers) it->second.queue.push(p, p->is_end() ? nullptr : receipt);

@@ -127,11 +127,12 @@ class Captured {
     int before_[3] = {-1, -1, -1};
 };
 
-pmix_status_t deliver(pmix_rank_t rank, pmix_iof_channel_t channel, std::string text) {
+pmix_status_t deliver(pmix_rank_t rank, pmix_iof_channel_t channel, std::string text, InfoList* infos = nullptr) {
     pmix_proc_t source;
     PMIX_LOAD_PROCID(&source, "job", rank);
     pmix_byte_object_t bytes{text.data(), text.size()};
-    return PMIx_server_IOF_deliver(&source, channel, &bytes, nullptr, 0, nullptr, nullptr);
+    return PMIx_server_IOF_deliver(&source, channel, &bytes, infos == nullptr ? nullptr : infos->c_array(),
+                                   infos == nullptr ? 0 : infos->size(), nullptr, nullptr);
 }
 
 }  // namespace
@@ -223,6 +224,25 @@ TEST(ServerInitTest, LocalOutputShowsWhatTheHostDelivers) {
           {"[0]<stdout>: one\n", "[1]<stderr>: oops\n", "[0]<stdout>: two\n", "[2]<stddiag>: why\n"});
     lines(local_output(PMIX_IOF_TAG_OUTPUT),
           {"[job,0]<stdout>: one\n", "[job,1]<stderr>: oops\n", "[job,0]<stdout>: two\n", "[job,2]<stddiag>: why\n"});
+}
+
+// A delivery that another server writes too: the daemon where the job was asked for gets all of its output.
+// rows: V1 O3
+// proves: PMIx_server_IOF_deliver PMIX_IOF_LOCAL_OUTPUT server
+TEST(ServerInitTest, DeliveryThatIsNotToBeShown_GoesToReadersAlone) {
+    InfoList infos = local_output(), not_here;
+    not_here.append_flag(PMIX_IOF_LOCAL_OUTPUT, false);
+    Captured streams;
+    const pmix_status_t started = PMIx_server_init(nullptr, infos.c_array(), infos.size());
+    pmix_status_t delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "first\n", &not_here);
+    if (delivered == PMIX_SUCCESS) delivered = deliver(0, PMIX_FWD_STDOUT_CHANNEL, "second\n");
+    const pmix_status_t ended = PMIx_server_finalize();
+    const std::string text = streams.read(7);
+    streams.restore();
+    EXPECT_STATUS(PMIX_SUCCESS, started);
+    EXPECT_STATUS(PMIX_SUCCESS, delivered);
+    EXPECT_STATUS(PMIX_SUCCESS, ended);
+    EXPECT_EQ("second\n", text);
 }
 
 // rows: V1 O3
