@@ -329,7 +329,6 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     groups_proc_ended();
     modex_proc_ended(&name);
     publish_proc_ended(&name);
-    monitor_proc_ended(&name);
     uint32_t app = job_app_of(job, name.rank);
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
     if (job->alive == 0) publish_nspace_ended(job->nspace);

@@ -109,6 +109,7 @@ static void peer_lost(int peer) {
         first_check();
         collective_proc_ended();
         groups_proc_ended();
+        monitor_node_lost(peer);
         clients_node_lost((uint32_t)peer);
     }
 }

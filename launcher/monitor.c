@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* monitor.c: PMIx_Process_monitor of processes and nodes that other nodes have.
  *
- * What this owns: the requests that wait for other nodes, and the names of the processes of other nodes in whose name
- * this node's library takes periodic samples, until these end.
+ * What this owns: the requests that wait for other nodes, and the names of the requesters of other nodes that have
+ * periodic samples here. Their library cancels these at their end; when their node is lost, this node does.
  * Which thread calls it: up_monitor a thread of the library; all else the loop.
  * What can go wrong: a kind of monitor that is no sample of usage (PMIX_ERR_NOT_SUPPORTED); no other node has one of
  * the targets (PMIX_ERR_NOT_FOUND); the first status of a node that has failed. A node that is lost has no part.
@@ -47,8 +47,9 @@ struct asked { /* by another node */
     struct buffer answer;
 };
 
-struct watcher { /* a process of another node that has periodic samples here */
+struct watcher { /* a requester of another node that has periodic samples here */
     struct watcher* next;
+    int node;
     pmix_proc_t proc;
 };
 static struct watcher* watchers;
@@ -177,11 +178,20 @@ static void ask_library(struct asked* asked, const pmix_proc_t* requestor, pmix_
     library_answered(asked);
 }
 
-static void remember_watcher(const pmix_proc_t* proc) {
-    for (const struct watcher* known = watchers; known; known = known->next) {
-        if (PMIX_CHECK_PROCID(&known->proc, proc)) return;
+static void forget_watcher(int number, const pmix_proc_t* proc) {
+    for (struct watcher** at = &watchers; *at; at = &(*at)->next) {
+        struct watcher* watcher = *at;
+        if (watcher->node != number || !PMIX_CHECK_PROCID(&watcher->proc, proc)) continue;
+        *at = watcher->next;
+        free(watcher);
+        return;
     }
+}
+
+static void remember_watcher(int number, const pmix_proc_t* proc) {
+    forget_watcher(number, proc);
     struct watcher* watcher = xcalloc(1, sizeof *watcher);
+    watcher->node = number;
     watcher->proc = *proc;
     watcher->next = watchers;
     watchers = watcher;
@@ -205,21 +215,26 @@ void on_monitor(int from, uint64_t id, struct buffer* body) {
     }
     asked->what = *what;
     free(what); /* what it contains has moved */
-    if (info_number(asked->directives, asked->count, PMIX_MONITOR_RESOURCE_RATE, 0) > 0) remember_watcher(&requestor);
+    if (info_number(asked->directives, asked->count, PMIX_MONITOR_RESOURCE_RATE, 0) > 0)
+        remember_watcher(from, &requestor);
+    if (PMIX_CHECK_KEY(&asked->what, PMIX_MONITOR_CANCEL) && asked->what.value.data.string == NULL)
+        forget_watcher(from, &requestor);
     ask_library(asked, &requestor, error);
 }
 
-/* A server ends the monitors of its own processes; those of others' are ended in their name. */
-void monitor_proc_ended(const pmix_proc_t* proc) {
-    for (struct watcher** at = &watchers; *at; at = &(*at)->next) {
+/* Its library can cancel nothing any more. */
+void monitor_node_lost(int number) {
+    for (struct watcher** at = &watchers; *at;) {
         struct watcher* watcher = *at;
-        if (!PMIX_CHECK_PROCID(&watcher->proc, proc)) continue;
+        if (watcher->node != number) {
+            at = &watcher->next;
+            continue;
+        }
         *at = watcher->next;
-        free(watcher);
         struct asked* asked = xcalloc(1, sizeof *asked);
         asked->from = -1;
         PMIX_LOAD_KEY(asked->what.key, PMIX_MONITOR_CANCEL);
-        ask_library(asked, proc, PMIX_SUCCESS);
-        return;
+        ask_library(asked, &watcher->proc, PMIX_SUCCESS);
+        free(watcher);
     }
 }

@@ -187,7 +187,7 @@ void on_log(int from, uint64_t id, struct buffer* body);
 pmix_status_t up_monitor(const pmix_proc_t* requestor, const pmix_info_t* monitor, pmix_status_t error,
                          const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata);
 void on_monitor(int from, uint64_t id, struct buffer* body);
-void monitor_proc_ended(const pmix_proc_t* proc);
+void monitor_node_lost(int number);
 
 /* query.c */
 pmix_status_t up_query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,

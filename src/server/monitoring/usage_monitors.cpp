@@ -157,17 +157,22 @@ void UsageMonitors::ask_host(Peer& peer, common::MonitorRequest& request, Made m
     if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
     if (rc != PMIX_SUCCESS) return reply.status(rc);
     made->host_too = true;
-    host_.of(peer).monitor(peer.id(), std::move(one), request.code, std::move(up),
-                           [this, made = std::move(made), reply = std::move(reply)](HostAnswer& a) mutable {
-                               if (common::succeeded(a.status)) {
-                                   if (reply.peer() == nullptr || stopped_) return;
-                                   if (made->seconds > 0) at_host_.insert(made->serial);
-                                   return begin(std::move(made), std::move(a.infos), std::move(reply));
-                               }
-                               common::ResultsReply message;
-                               message.infos = std::move(a.infos);
-                               reply.message(common::plain(a.status), message);
-                           });
+    Host& host = host_.of(peer);
+    host.monitor(peer.id(), std::move(one), request.code, std::move(up),
+                 [this, &host, made = std::move(made), reply = std::move(reply)](HostAnswer& a) mutable {
+                     if (common::succeeded(a.status)) {
+                         if (stopped_) return;
+                         if (reply.peer() == nullptr) {
+                             if (made->seconds > 0) cancel_at_host(host, made->viewer);
+                             return;
+                         }
+                         if (made->seconds > 0) at_host_.insert(made->serial);
+                         return begin(std::move(made), std::move(a.infos), std::move(reply));
+                     }
+                     common::ResultsReply message;
+                     message.infos = std::move(a.infos);
+                     reply.message(common::plain(a.status), message);
+                 });
 }
 
 // What the host has answered stays the answer where there is nothing of this node to add.
@@ -368,8 +373,17 @@ UsageMonitors::Cancelled UsageMonitors::cancel(const Peer& peer, const ProcId& p
 }
 
 void UsageMonitors::peer_gone(const Peer& peer) {
-    at_host_.erase(peer.serial());
+    const bool host_too = at_host_.erase(peer.serial()) != 0;
     std::erase_if(monitors_, [&](const auto& entry) { return entry.second->serial == peer.serial(); });
+    if (host_too && !stopped_) cancel_at_host(host_.of(peer), {peer.id(), peer.credentials(), false});
+}
+
+// All that the host measures for a requester that has ended: an identifier that is NULL cancels all.
+void UsageMonitors::cancel_at_host(Host& host, const UsageViewer& requester) {
+    InfoList what, directives;
+    need(what.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING));
+    need(append_ids(directives, requester.user));
+    host.monitor(requester.proc, std::move(what), PMIX_SUCCESS, std::move(directives), [](HostAnswer&) {});
 }
 
 void UsageMonitors::namespace_gone(std::string_view nspace) {

@@ -7,8 +7,9 @@
 // thread otherwise. A request about other nodes goes to the host first; what the host answers is added to the sample of
 // this node. The period is a second at least, begins when the sample has been taken, and is ten times as long as taking
 // it took where that is longer; a user has a limited number of monitors and of samples under way. A monitor ends by its
-// name, and with its requester. What can go wrong: see usage_targets.h; too many (PMIX_ERR_OUT_OF_RESOURCE); the kernel
-// does not answer in time (PMIX_ERR_TIMEOUT, and the monitor has ended); the host's status for other nodes.
+// name, and with its requester: the host is asked to cancel its part. What can go wrong: see usage_targets.h; too many
+// (PMIX_ERR_OUT_OF_RESOURCE); the kernel does not answer in time (PMIX_ERR_TIMEOUT, and the monitor has ended); the
+// host's status for other nodes.
 #pragma once
 
 #include <map>
@@ -79,6 +80,7 @@ class UsageMonitors {
     common::Result<Made> read(Peer& peer, const common::MonitorRequest& request) const;
     void ask_host(Peer& peer, common::MonitorRequest& request, Made made, Reply reply);
     void begin(Made made, common::InfoList from_host, Reply reply);
+    static void cancel_at_host(Host& host, const UsageViewer& requester);
     using TaskDone = common::Callback<void(Task&)>;
     pmix_status_t start(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
                         const AccountPtr& account, const std::shared_ptr<UsageHistory>& history, TaskDone done);

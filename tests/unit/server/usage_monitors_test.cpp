@@ -227,18 +227,42 @@ TEST_F(UsageMonitorsTest, Cancel_TheHostHasAPart_HearsOfIt) {
 }
 
 // rows: J4
-TEST_F(UsageMonitorsTest, HostAnswersLate_TheRequesterHasGone_NothingBegins) {
+TEST_F(UsageMonitorsTest, RequesterGone_TheHostHasAPart_IsAskedToCancelAll) {
+    ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
+                                    of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
+    ASSERT_STATUS(PMIX_SUCCESS, ask(other, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1)));
+    host.asked = 0;
+    host.requester = {};
+    monitors.peer_gone(*other);
+    EXPECT_EQ(0, host.asked) << "the host does nothing for it";
+    monitors.peer_gone(*peer);
+    EXPECT_EQ(1, host.asked);
+    EXPECT_EQ(ProcId("job", 1), host.requester);
+    EXPECT_EQ(PMIX_MONITOR_CANCEL, common::key_view(host.last_what[0]));
+    EXPECT_EQ(nullptr, host.last_what[0].value.data.string);
+    EXPECT_EQ(::geteuid(), number(host.last, PMIX_USERID));
+    monitors.peer_gone(*peer);
+    EXPECT_EQ(1, host.asked) << "once";
+    EXPECT_EQ(0u, monitors.size());
+}
+
+// rows: J4
+TEST_F(UsageMonitorsTest, HostAnswersLate_TheRequesterHasGone_NothingBeginsAndTheHostCancels) {
     host.waits = true;
     start(peer, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
           of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a")));
     peers.erase(peer->serial());
     peer->set_gone();
     monitors.peer_gone(*peer);
+    host.asked = 0;
+    host.waits = false;
     HostAnswer a;
     host.waiting(a);
     scheduler.run();
     EXPECT_EQ(0u, monitors.size());
     EXPECT_EQ(0u, scheduler.timers());
+    EXPECT_EQ(1, host.asked);
+    EXPECT_EQ(PMIX_MONITOR_CANCEL, common::key_view(host.last_what[0]));
 }
 
 // What a host does that serves other nodes' requests: it asks its own library in the requester's name. rows: J4 U14
