@@ -43,6 +43,14 @@ bool is_map(std::string_view key) noexcept {
     return key == PMIX_NODE_MAP || key == PMIX_NODE_MAP_RAW || key == PMIX_PROC_MAP || key == PMIX_PROC_MAP_RAW;
 }
 
+// One rule for all that the host has said and that leaves outside the array of its level. A process has the name and
+// the number of its node in their library, too.
+bool stands_alone(OwnerKind owner, std::string_view key) noexcept {
+    if (is_map(key)) return false;
+    if (owner == OwnerKind::proc && (key == PMIX_HOSTNAME || key == PMIX_NODEID)) return true;
+    return !belongs_to_a_level(key);
+}
+
 // Decodes a value that may be told. PMIX_ERR_NOT_SUPPORTED: it may not.
 Result<Value> readable(std::string_view key, Bytes encoded, const Traits& traits) {
     if (dstore::is_deleted(encoded) || dstore::is_stored_qualified(key, encoded)) return PMIX_ERR_NOT_SUPPORTED;
@@ -99,7 +107,7 @@ pmix_status_t append_all(InfoList& infos, const dstore::Reader& reader, Owner ow
 
 pmix_status_t write_job_keys(Writer& out, const dstore::Reader& reader) {
     const pmix_status_t rc = reader.for_each(Owner::job(), [&](std::string_view key, const Found& found) {
-        if (!is_map(key) && !belongs_to_a_level(key)) out.add(key, found.bytes());
+        if (stands_alone(OwnerKind::job, key)) out.add(key, found.bytes());
     });
     return rc == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : rc;
 }
@@ -154,6 +162,7 @@ pmix_status_t write_rank(Writer& out, const dstore::Reader& reader, Rank rank, c
     data.rank.value = rank;
     pmix_status_t rc = reader.for_each(Owner::proc(rank), [&](std::string_view key, const Found& found) {
         if (found.scope() != PMIX_SCOPE_UNDEF || key == PMIX_RANK || !openpmix::is_known_key(traits, key)) return;
+        if (!stands_alone(OwnerKind::proc, key)) return;
         auto value = readable(key, found.bytes(), traits);
         if (value.ok() && openpmix::is_tellable(traits, value->get()))
             data.values.pairs.push_back({std::string(key), std::move(value).value()});
@@ -220,8 +229,10 @@ void OpenPmixJobData::namespace_gone(Nspace& nspace) {
 
 Result<std::vector<uint8_t>> OpenPmixJobData::job_key(const Nspace& nspace, std::string_view key,
                                                       const Traits& traits) {
-    // No release reads the value of a map: it takes an empty one for the answer.
-    if (nspace.data == nullptr || is_map(key)) return PMIX_ERR_NOT_FOUND;
+    // No release reads the value of a map: it takes an empty one for the answer. A session's key it reads by itself,
+    // too.
+    const bool alone = stands_alone(OwnerKind::job, key) || natural_owner(key) == OwnerKind::session;
+    if (nspace.data == nullptr || !alone) return PMIX_ERR_NOT_FOUND;
     Found found;
     const pmix_status_t rc = nspace.data->reader().find(Owner::job(), dstore::Key(key), found);
     if (rc != PMIX_SUCCESS) return rc;
@@ -237,7 +248,8 @@ Result<std::vector<uint8_t>> OpenPmixJobData::proc(const Nspace& nspace, Rank ra
     Writer out(traits);
     const pmix_status_t rc =
         nspace.data->reader().for_each(Owner::proc(rank), [&](std::string_view key, const Found& found) {
-            if (!committed_only || found.scope() != PMIX_SCOPE_UNDEF) out.add(key, found.bytes());
+            const bool put = found.scope() != PMIX_SCOPE_UNDEF;
+            if (put || (!committed_only && stands_alone(OwnerKind::proc, key))) out.add(key, found.bytes());
         });
     if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;
     return out.take();
@@ -249,6 +261,7 @@ Result<std::vector<uint8_t>> OpenPmixJobData::any_proc(const Nspace& nspace, std
     Found found;
     const pmix_status_t rc = nspace.data->reader().find_any_rank(dstore::Key(key), found);
     if (rc != PMIX_SUCCESS) return rc;
+    if (found.scope() == PMIX_SCOPE_UNDEF && !stands_alone(OwnerKind::proc, key)) return PMIX_ERR_NOT_FOUND;
     Writer out(traits);
     out.add(key, found.bytes());
     if (out.size() == 0) return PMIX_ERR_NOT_FOUND;

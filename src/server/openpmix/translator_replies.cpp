@@ -214,7 +214,8 @@ void OpenPmixTranslator::reply_get(uint32_t tag, const Pending& pending) {
         auto calls = OpenPmixJobData::proc(*nspace, rank, committed_only, traits_);
         if (!calls.ok()) return answer_status(tag, calls.status());
         data = with_head(head, *calls);
-        if (foreign) {
+        // What belongs to the application of a process stands in an array of the job's data, and nowhere else.
+        if (foreign || natural_owner(pending.key) == dstore::OwnerKind::app) {
             theirs::ProcData whole;
             whole.proc.id = {pending.proc.nspace, PMIX_RANK_WILDCARD};
             auto described = job_data_.job(*nspace, traits_);
