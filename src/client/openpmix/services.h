@@ -9,6 +9,7 @@
 //            with the last handler. Nor does a server pass an event back to the process that raised it: its own
 //            handlers are told here, also those that come later, of the newest of its events. What a server keeps
 //            for these itself, as releases from 5.0 on do, they would have twice: it is dropped.
+//            An event that a server sends before there is a handler is kept for those to come.
 //   input    what is pushed while the server has stopped it, answered only when the server has it. With 16 MiB of it
 //            here, a further push is refused with PMIX_ERR_OUT_OF_RESOURCE.
 //   groups   the members of each, which the end of a group names again, as does a collective operation of the group.
@@ -102,7 +103,9 @@ class OpenPmixServices {
     void registered(uint64_t reference, uint64_t request, pmix_status_t status);
     void forget_registration(uint64_t reference);
     void notify_event(const common::FrameHeader& header, common::Bytes payload);
-    void replay_own(uint64_t reference);
+    void keep(common::EventNotify&& event);
+    void replay_kept(uint64_t reference);
+    bool has_handler(pmix_status_t code, bool non_default) const noexcept;
     bool is_kept(const openpmix::EventMessage& event) const noexcept;
     void query(const common::FrameHeader& header, common::Bytes payload);
     void lookup(const common::FrameHeader& header, common::Bytes payload);
@@ -171,7 +174,7 @@ class OpenPmixServices {
     std::map<pmix_status_t, Code> codes_;             // of all of them; kDefaultHandlerCode too
     uint64_t registration_requests_ = 0;
     uint64_t events_ = 0;
-    std::deque<common::EventNotify> own_events_;  // the newest
+    std::deque<common::EventNotify> kept_events_;  // the newest of its own, and those received before their handlers
     std::map<uint64_t, Pull> pulls_;
     bool input_stopped_ = false;
     std::deque<common::Frame> held_pushes_;  // in their order, while it is stopped

@@ -20,8 +20,9 @@ namespace {
 // Marks an event that a server sends; it means nothing to the process.
 constexpr std::string_view kServerMark = "pmix.srvr.internal.notify";
 
-// Events of the process itself that are kept for handlers to come.
+// Events that are kept for handlers to come.
 constexpr size_t kMostKept = 32;
+constexpr size_t kMostKeptBytes = size_t{64} << 10;  // of a message
 
 bool covers(const ProcId& pattern, const ProcId& id) noexcept {
     return pattern.nspace == id.nspace && (pattern.rank == id.rank || pattern.rank == PMIX_RANK_WILDCARD);
@@ -64,7 +65,7 @@ void OpenPmixServices::advance(uint64_t reference) {
         if (reference == kWatch) return watching(PMIX_SUCCESS);
         if (reference == kWatchLeft) return;
         exchange_.reply(it->second.header, PMIX_SUCCESS, common::Nothing{});
-        return replay_own(reference);
+        return replay_kept(reference);
     }
     if (asked.empty()) return;
     const uint64_t number = ++registration_requests_;
@@ -160,13 +161,16 @@ void OpenPmixServices::notify_event(const FrameHeader& header, Bytes payload) {
     event.sequence = ++events_;
     if (event.source == self_ || is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
     exchange_.notify(common::Command::event, event);
-    if (attributes && attributes->do_not_cache) return;
-    own_events_.push_back(std::move(event));
-    if (own_events_.size() > kMostKept) own_events_.pop_front();
+    if (!attributes || !attributes->do_not_cache) keep(std::move(event));
 }
 
-void OpenPmixServices::replay_own(uint64_t reference) {
-    for (common::EventNotify& event : own_events_) {
+void OpenPmixServices::keep(common::EventNotify&& event) {
+    kept_events_.push_back(std::move(event));
+    if (kept_events_.size() > kMostKept) kept_events_.pop_front();
+}
+
+void OpenPmixServices::replay_kept(uint64_t reference) {
+    for (common::EventNotify& event : kept_events_) {
         event.sequence = ++events_;
         event.replay_for = reference + 1;
         exchange_.notify(common::Command::event, event);
@@ -176,7 +180,7 @@ void OpenPmixServices::replay_own(uint64_t reference) {
 // The same status is enough: events that a server itself sends under a process's name are none that processes raise.
 bool OpenPmixServices::is_kept(const theirs::EventMessage& event) const noexcept {
     return event.source.id == self_ &&
-           std::any_of(own_events_.begin(), own_events_.end(),
+           std::any_of(kept_events_.begin(), kept_events_.end(),
                        [&](const common::EventNotify& own) { return own.status == event.code.value; });
 }
 
@@ -209,6 +213,22 @@ void OpenPmixServices::event(Bytes payload) {
     event.sequence = ++events_;
     if (is_here(event.source)) event.nearness = common::EventNotify::kOnThisNode;
     exchange_.notify(common::Command::event, event);
+    // A server sends some events unasked, as PMIX_PROCESS_SET_DEFINE at once to a new client, and keeps none of them.
+    auto attributes = common::read_event_attributes(common::InfoView(event.infos.data(), event.infos.size()));
+    const bool keeps = !attributes || !attributes->do_not_cache;
+    const bool heard = has_handler(event.status, attributes && attributes->non_default);
+    if (keeps && !heard && event.source != self_ && payload.size() <= kMostKeptBytes) keep(std::move(event));
+}
+
+// A registration that is on its way does not count: its handler is not called yet.
+bool OpenPmixServices::has_handler(pmix_status_t code, bool non_default) const noexcept {
+    return std::any_of(registrations_.begin(), registrations_.end(), [&](const auto& entry) {
+        const auto& [reference, registration] = entry;
+        if (registration.waits || reference == kWatch || reference == kWatchLeft) return false;
+        return std::any_of(registration.codes.begin(), registration.codes.end(), [&](pmix_status_t wanted) {
+            return wanted == code || (wanted == theirs::kDefaultHandlerCode && !non_default);
+        });
+    });
 }
 
 }  // namespace pmix::client

@@ -204,6 +204,35 @@ TEST_P(OpenPmixServices, Notify_BeforeTheRegistration_KeptByTheServerToo_IsToldO
     EXPECT_EQ(2u, count_of(-3001));
 }
 
+// A server sends some events to a process that has asked for none: its handlers come later, and each of them has them.
+TEST_P(OpenPmixServices, Event_BeforeTheFirstHandler_IsKeptForThoseToCome) {
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes) {
+        theirs::EventMessage event;
+        event.source.id = {"server", 0};
+        event.code.value = PMIX_PROCESS_SET_DEFINE;
+        server_->send(theirs::kEventTag, event);
+        event.code.value = -3002;
+        InfoList once;
+        once.append_flag(PMIX_EVENT_DO_NOT_CACHE, true);
+        event.infos.infos = common::Infos::borrow(once.c_array(), once.size());
+        server_->send(theirs::kEventTag, event);
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    ASSERT_GE(handle({PMIX_PROCESS_SET_DEFINE, -3002}), 0);
+    EXPECT_TRUE(heard(PMIX_PROCESS_SET_DEFINE));
+    ASSERT_GE(handle({PMIX_PROCESS_SET_DEFINE}), 0);
+    EXPECT_TRUE(heard(PMIX_PROCESS_SET_DEFINE, 2)) << "the second handler";
+    // From now on it has handlers, which are called at once and alone.
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_TRUE(heard(PMIX_PROCESS_SET_DEFINE, 4));
+    ASSERT_GE(handle({PMIX_PROCESS_SET_DEFINE}), 0);
+    EXPECT_TRUE(heard(PMIX_PROCESS_SET_DEFINE, 5)) << "what was sent before there was any";
+    EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(nullptr, 0, nullptr, 0));
+    EXPECT_EQ(2u, count_of(-3002)) << "only while it had a handler";
+}
+
 // ---- registrations ----
 
 // Two handlers of one code, of which the first is registered when the second comes: both wait for the server.
