@@ -12,8 +12,10 @@
 #include <deque>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "common/base/limits.h"
+#include "common/base/log.h"
 #include "transport/descriptor.h"
 #include "transport/rendezvous/rendezvous_file.h"
 
@@ -23,10 +25,12 @@ using transport::Descriptor;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 4;        // of folders below the one that was named
-constexpr size_t kMaxNames = 20'000;     // in all folders together
-constexpr size_t kMaxFolders = 1'000;    // that are entered
-constexpr size_t kMaxFiles = 256;        // that are read
+constexpr unsigned kMaxDepth = 4;  // of folders below the one that was named
+// Names are anybody's: so many are a second of reading. Folders that are entered and files that are read are this
+// user's or root's.
+constexpr size_t kMaxNames = 1'000'000;
+constexpr size_t kMaxFolders = 1'000;
+constexpr size_t kMaxFiles = 256;
 constexpr size_t kMaxFolderName = 4096;  // bytes
 
 bool is_ours_or_roots(uid_t uid) noexcept {
@@ -79,12 +83,22 @@ class Walk {
   public:
     explicit Walk(const OpenPmixPlaces& places) : places_(places) {}
 
-    // Those that are less deep first: what is cut off is the deepest.
+    // Those that are less deep first: what is cut off is the deepest. Files whose whole name is known need no listing.
     void below(const std::string& folder, unsigned depth) {
+        for (const std::string& host : places_.hosts) {
+            for (const std::string& name :
+                 {"pmix.sys." + host, "pmix.sched." + host, "pmix.sysctrlr." + host, "pmix." + host + ".tool"}) {
+                NameOfFile meaning{};
+                if (read_name(name, places_.hosts, &meaning)) read(folder, name, meaning);
+            }
+        }
         std::deque<std::pair<std::string, unsigned>> left{{folder, depth}};
-        for (; !left.empty() && folders_ < kMaxFolders; left.pop_front())
+        for (; !left.empty(); left.pop_front()) {
+            if (folders_ >= kMaxFolders) return cut("folders");
             enter(left.front().first, left.front().second, left);
+        }
     }
+    bool is_cut() const noexcept { return cut_; }
 
     std::vector<OpenPmixFile> take() {
         std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -116,7 +130,7 @@ class Walk {
         while (const dirent* entry = ::readdir(listing.get())) {
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
-            if (++names_ > kMaxNames) return;
+            if (++names_ > kMaxNames) return cut("names");
             NameOfFile meaning{};
             if (read_name(name, places_.hosts, &meaning)) read(folder, std::string(name), meaning);
             if (depth == 0 || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
@@ -127,10 +141,10 @@ class Walk {
     }
 
     void read(const std::string& folder, const std::string& name, const NameOfFile& meaning) {
-        if (candidates_.size() >= kMaxFiles || ++read_ > 4 * kMaxFiles) return;
         const std::string path = folder + '/' + name;
         struct stat info {};
-        if (::lstat(path.c_str(), &info) != 0) return;
+        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || !is_ours_or_roots(info.st_uid)) return;
+        if (candidates_.size() >= kMaxFiles || ++read_ > 4 * kMaxFiles) return cut("files");
         auto contact = read_openpmix_file(path);
         if (!contact) return;
         Candidate one;
@@ -142,8 +156,15 @@ class Walk {
         candidates_.push_back(std::move(one));
     }
 
+    void cut(const char* what) {
+        if (std::exchange(cut_, true)) return;
+        WIREUP_LOG(client, warn, "the search for servers' files in %s ends early: too many %s", places_.system.c_str(),
+                   what);
+    }
+
     const OpenPmixPlaces& places_;
     size_t folders_ = 0, names_ = 0, read_ = 0;
+    bool cut_ = false;
     std::vector<Candidate> candidates_;
 };
 
@@ -181,10 +202,11 @@ OpenPmixPlaces read_openpmix_places(common::InfoView infos) {
     return read_openpmix_places(infos, [](const char* name) -> const char* { return ::secure_getenv(name); });
 }
 
-std::vector<OpenPmixFile> list_openpmix_files(const OpenPmixPlaces& places) {
+std::vector<OpenPmixFile> list_openpmix_files(const OpenPmixPlaces& places, bool* cut) {
     Walk walk(places);
     if (!places.session.empty()) walk.below(places.session, kMaxDepth);
     if (places.system != places.session) walk.below(places.system, kMaxDepth);
+    if (cut != nullptr) *cut = walk.is_cut();
     return walk.take();
 }
 

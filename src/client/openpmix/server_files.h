@@ -12,7 +12,7 @@
 // followed.
 //
 // Free functions, any thread; they read folders, with bounds on their depth and on how many names are looked at, and
-// own nothing afterwards. What can go wrong: what cannot be read is left out.
+// own nothing afterwards. What can go wrong: what cannot be read is left out; a search that a bound ends is cut.
 #pragma once
 
 #include <string>
@@ -42,8 +42,9 @@ struct OpenPmixFile {
     OpenPmixContact contact;
 };
 // Each server once for each purpose: those of this process's own user first, and the oldest file first. A tool of
-// theirs has a file of its own, and is younger than the server that it asks.
-std::vector<OpenPmixFile> list_openpmix_files(const OpenPmixPlaces& places);
+// theirs has a file of its own, and is younger than the server that it asks. cut: there may be more, because a bound
+// ended the search.
+std::vector<OpenPmixFile> list_openpmix_files(const OpenPmixPlaces& places, bool* cut = nullptr);
 
 // One that was named. Statuses as of read_rendezvous_file().
 common::Result<OpenPmixContact> read_openpmix_file(const std::string& path);

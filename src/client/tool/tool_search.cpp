@@ -137,13 +137,13 @@ pmix_status_t read_way(InfoView infos, transport::EnvironmentReader read, ToolOp
 }
 
 // A file of one of ours is for tools with OpenPMIx's library.
-std::vector<OpenPmixFile> files_of_others(const OpenPmixPlaces& places) {
+std::vector<OpenPmixFile> files_of_others(const OpenPmixPlaces& places, bool* cut = nullptr) {
     const auto listed = transport::list_servers();
     const auto is_ours = [&](const OpenPmixFile& file) {
         return file.contact.pid == ::getpid() ||
                std::any_of(listed.begin(), listed.end(), [&](const auto& s) { return s.pid == file.contact.pid; });
     };
-    std::vector<OpenPmixFile> files = list_openpmix_files(places);
+    std::vector<OpenPmixFile> files = list_openpmix_files(places, cut);
     std::erase_if(files, is_ours);
     return files;
 }
@@ -264,11 +264,14 @@ class Search {
     Result<ToolFound> or_filed(Result<ToolFound>&& found, Fits&& fits, bool named) {
         const pmix_status_t why = found.status();
         if (found || options_.observer || !walks_ || (named && why != PMIX_ERR_UNREACH)) return std::move(found);
-        std::vector<OpenPmixFile> files = files_of_others(options_.places);
+        bool cut = false;
+        std::vector<OpenPmixFile> files = files_of_others(options_.places, &cut);
         std::erase_if(files, [&](const OpenPmixFile& file) { return !fits(file); });
         // Those of processes that are not there come last: in another namespace of processes they may be.
         std::stable_partition(files.begin(), files.end(), may_be_there);
         auto filed = first_of(files);
+        // Not "no server": it may be behind the bound.
+        if (cut && filed.status() == PMIX_ERR_UNREACH && why == PMIX_ERR_UNREACH) return PMIX_ERR_OUT_OF_RESOURCE;
         return filed || why == PMIX_ERR_UNREACH ? std::move(filed) : std::move(found);
     }
 

@@ -261,6 +261,10 @@ void RendezvousFile::remove_stale(const std::string& folder, std::string_view pr
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(listing.get())) {
         if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
+        // Others' files are theirs to remove, and do not count.
+        struct stat info {};
+        if (::fstatat(::dirfd(listing.get()), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (info.st_uid != ::geteuid() || !S_ISREG(info.st_mode)) continue;
         names.emplace_back(entry->d_name);
         if (names.size() == kMostStale) break;
     }

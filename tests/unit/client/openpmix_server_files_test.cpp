@@ -223,6 +223,21 @@ TEST_F(OpenPmixFiles, List_FilesThatAreNone_DoNotHideTheOthers) {
     EXPECT_EQ(Ports{4}, ports());
 }
 
+// Names and files of other users cost time, and hide nothing.
+TEST_F(OpenPmixFiles, List_ManyNamesAndFilesOfOthers_DoNotCount) {
+    for (int i = 0; i < 30'000; ++i) std::ofstream(folder_.path("name" + std::to_string(i)));
+    put("zz/pmix.node.tool.1", 1);
+    bool cut = true;
+    EXPECT_EQ(1u, client::list_openpmix_files(places_, &cut).size());
+    EXPECT_FALSE(cut);
+    if (!can_be_other_users()) return;
+    for (unsigned i = 0; i < 1'100; ++i) {
+        put("pmix.node.tool.s" + std::to_string(i), 2000 + i);
+        ASSERT_EQ(0, ::chown(folder_.path("pmix.node.tool.s" + std::to_string(i)).c_str(), 12345, 12345));
+    }
+    EXPECT_EQ(Ports{1}, ports());
+}
+
 TEST_F(OpenPmixFiles, List_HasAnEnd) {
     put("1/2/3/4/pmix.node.tool.1", 1);
     put("1/2/3/4/5/pmix.node.tool.2", 2);
@@ -230,7 +245,16 @@ TEST_F(OpenPmixFiles, List_HasAnEnd) {
     for (unsigned port = 1000; port < 1300; ++port) put("pmix.node.tool." + std::to_string(port), port);
     EXPECT_EQ(256u, ports().size()) << "the number";
     for (int i = 0; i < 1100; ++i) fs::create_directory(folder_.path("f" + std::to_string(i)));
-    EXPECT_EQ(256u, ports().size());
+    bool cut = false;
+    EXPECT_EQ(256u, client::list_openpmix_files(places_, &cut).size());
+    EXPECT_TRUE(cut);
+}
+
+// A name that is known is opened, whatever else is there.
+TEST_F(OpenPmixFiles, List_TheSystemsServer_IsFoundBehindTooManyFolders) {
+    for (int i = 0; i < 1100; ++i) fs::create_directory(folder_.path("f" + std::to_string(i)));
+    put("pmix.sys.node", 1);
+    EXPECT_EQ(Ports{1}, ports(OpenPmixFile::Of::system));
 }
 
 TEST_F(OpenPmixFiles, List_TheFolderOfTheSession_IsLookedAtToo) {
