@@ -182,8 +182,11 @@ void Listener::claimed(IncomingPeer& peer) {
     if (claim.role == common::PeerRole::server_clone) return refuse(peer, PMIX_ERR_NOT_SUPPORTED);
     ProcId id(claim.nspace, claim.rank);
     Client* client = registry_.find_client(id);
-    // A tool that the host itself started comes as the process that it is.
-    const bool is_tool = claim.role == common::PeerRole::tool && (client == nullptr || claim.token.empty());
+    // A process that the host started and that initializes as a tool comes as the process that it is: it shows the
+    // rank's token, or the kernel reports the rank's user where a client needs no token either.
+    const bool is_process =
+        client != nullptr && (!claim.token.empty() || peer.check(expected_of(*client)) == PMIX_SUCCESS);
+    const bool is_tool = claim.role == common::PeerRole::tool && !is_process;
     if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
     if (client == nullptr) return hold(peer, id);
     hello_of_client(peer, id);
@@ -225,19 +228,23 @@ void Listener::client_registered(const ProcId& id) {
     });
 }
 
+common::ExpectedPeer Listener::expected_of(const Client& client) const {
+    common::ExpectedPeer expected;
+    expected.uid = client.uid;
+    expected.gid = client.gid;
+    expected.server_uid = options_.own_uid;
+    expected.overflow_uid = options_.overflow_uid;
+    expected.unmapped_users = options_.unmapped_users;
+    expected.token = client.token;
+    return expected;
+}
+
 void Listener::hello_of_client(IncomingPeer& peer, const ProcId& id) {
     const common::HelloRequest& claim = peer.claim();
     Nspace* nspace = registry_.find(id.nspace);
     Client* client = registry_.find_client(id);
     if (client == nullptr) return refuse(peer, PMIX_ERR_NOT_FOUND);
-    common::ExpectedPeer expected;
-    expected.uid = client->uid;
-    expected.gid = client->gid;
-    expected.server_uid = options_.own_uid;
-    expected.overflow_uid = options_.overflow_uid;
-    expected.unmapped_users = options_.unmapped_users;
-    expected.token = client->token;
-    const pmix_status_t rc = peer.check(expected);
+    const pmix_status_t rc = peer.check(expected_of(*client));
     if (rc != PMIX_SUCCESS) return refuse(peer, rc);
     // One that comes while the host is still asked about its rank waits for that answer: the host is told of a rank
     // once.

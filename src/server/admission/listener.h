@@ -97,6 +97,7 @@ class Listener final : public LifecycleObserver {
   private:
     void prepare(IncomingPeer& peer);
     void wait_for_hello(const std::shared_ptr<IncomingPeer>& peer);
+    common::ExpectedPeer expected_of(const Client& client) const;
     void hello_of_client(IncomingPeer& peer, const common::ProcId& id);
     void hold(IncomingPeer& peer, const common::ProcId& id);
     void decide(const std::shared_ptr<IncomingPeer>& peer, pmix_status_t status);
