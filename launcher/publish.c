@@ -249,9 +249,11 @@ void on_lookup(int from, uint64_t id, struct buffer* body) {
     lookup->who = party_of(&proc, from, info, ninfo);
     lookup->scope.range = (pmix_data_range_t)info_number(info, ninfo, PMIX_RANGE, PMIX_RANGE_SESSION);
     lookup->scope.custom = custom_of(info, ninfo, &lookup->scope.ncustom);
-    /* No process publishes within the range of the resource manager alone. Open MPI 5.0.7's MPI_Lookup_name passes a
-     * variable that nobody has set (1 and 53 were seen), and means the session. */
-    if (lookup->scope.range == PMIX_RANGE_RM) lookup->scope.range = PMIX_RANGE_SESSION;
+    /* No process publishes within the range of the resource manager alone, and a custom range without processes names
+     * none. Open MPI 5.0.7's MPI_Lookup_name passes a byte that nobody has set, and means the session. */
+    if (lookup->scope.range == PMIX_RANGE_RM ||
+        (lookup->scope.range == PMIX_RANGE_CUSTOM && lookup->scope.ncustom == 0))
+        lookup->scope.range = PMIX_RANGE_SESSION;
     uint32_t keys = (uint32_t)strings_count(lookup->keys);
     if (info_find(info, ninfo, PMIX_WAIT)) { /* for so many keys; 0: for all */
         int64_t wait = info_number(info, ninfo, PMIX_WAIT, 0);
@@ -259,13 +261,6 @@ void on_lookup(int from, uint64_t id, struct buffer* body) {
     }
     double timeout = (double)info_number(info, ninfo, PMIX_TIMEOUT, 0);
     infos_free(info, ninfo);
-    if (lookup->scope.range == PMIX_RANGE_CUSTOM && lookup->scope.ncustom == 0) {
-        mesh_reply(from, id, PMIX_ERR_BAD_PARAM, NULL);
-        free(lookup->scope.custom);
-        strings_free(lookup->keys);
-        free(lookup);
-        return;
-    }
     if (try_lookup(lookup, false)) {
         forget(lookup);
         return;
