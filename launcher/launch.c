@@ -72,13 +72,47 @@ static bool belongs_to_pmixrun(const char* setting) {
            !strncmp(setting, "PMIX_LAUNCHER_RNDZ_", 19);
 }
 
+struct setting {
+    const char* text;
+    size_t length, at; /* of the name; its place in the order */
+};
+
+static int by_name(const void* a, const void* b) {
+    const struct setting *one = a, *other = b;
+    const size_t both = one->length < other->length ? one->length : other->length;
+    const int order = memcmp(one->text, other->text, both);
+    if (order != 0) return order;
+    if (one->length != other->length) return one->length < other->length ? -1 : 1;
+    return one->at < other->at ? -1 : one->at > other->at;
+}
+
+static int by_place(const void* a, const void* b) {
+    const struct setting *one = a, *other = b;
+    return one->at < other->at ? -1 : one->at > other->at;
+}
+
+/* pmixrun's own environment with the settings of the application: the last one of a name counts. */
 static char** make_env(const struct app* app) {
-    char** env = xcalloc(strings_count(environ) + 1, sizeof *env);
-    size_t count = 0;
+    const size_t most = strings_count(environ) + strings_count(app->env);
+    struct setting* all = xcalloc(most + 1, sizeof *all);
+    size_t count = 0, kept = 0;
     for (size_t i = 0; environ[i]; i++) {
-        if (!belongs_to_pmixrun(environ[i])) env[count++] = xstrdup(environ[i]);
+        if (!belongs_to_pmixrun(environ[i]))
+            all[count] = (struct setting){environ[i], name_length(environ[i]), count}, count++;
     }
-    for (size_t i = 0; app->env && app->env[i]; i++) change_env(&env, app->env[i]);
+    for (size_t i = 0; app->env && app->env[i]; i++)
+        all[count] = (struct setting){app->env[i], name_length(app->env[i]), count}, count++;
+    qsort(all, count, sizeof *all, by_name);
+    for (size_t i = 0; i < count; i++) {
+        const struct setting* next = i + 1 < count ? &all[i + 1] : NULL;
+        const bool is_last =
+            !next || next->length != all[i].length || memcmp(next->text, all[i].text, all[i].length) != 0;
+        if (is_last && all[i].text[all[i].length] == '=') all[kept++] = all[i];
+    }
+    qsort(all, kept, sizeof *all, by_place);
+    char** env = xcalloc(kept + 1, sizeof *env);
+    for (size_t i = 0; i < kept; i++) env[i] = xstrdup(all[i].text);
+    free(all);
     return env;
 }
 

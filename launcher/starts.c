@@ -184,6 +184,20 @@ static void launch_job(struct launch* launch) {
     wire_free(&body);
 }
 
+/* A process inherits what the application of its parent was given, as with fork; its own settings come after. */
+static void inherit_env(struct app* app, const pmix_proc_t* parent) {
+    const struct job* job = job_find(parent->nspace);
+    if (!job || parent->rank >= job->size) return;
+    const struct app* given = &job->apps[job_app_of(job, parent->rank)];
+    const size_t inherited = strings_count(given->env), own = strings_count(app->env);
+    if (inherited == 0) return;
+    char** all = xcalloc(inherited + own + 1, sizeof *all);
+    for (size_t i = 0; i < inherited; i++) all[i] = xstrdup(given->env[i]);
+    if (own > 0) memcpy(all + inherited, app->env, own * sizeof *all);
+    free(app->env);
+    app->env = all;
+}
+
 void on_spawn(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t requester, parent;
     wire_get_proc(body, &requester);
@@ -199,6 +213,7 @@ void on_spawn(int from, uint64_t id, struct buffer* body) {
         return;
     }
     struct app* apps = apps_get(body, count);
+    for (uint32_t i = 0; i < count; i++) inherit_env(&apps[i], &parent);
     bool there = apps_keep_to(apps, count, (uint32_t)mesh_nodes(), mesh_alive);
     struct launch* launch = there ? launch_new(apps, count, layout, &parent, from, id) : NULL;
     if (!launch) {
