@@ -70,7 +70,7 @@ static void set_device(pmix_info_t* info, uint32_t number) {
     PMIX_INFO_LOAD(&facts[2], PMIX_FABRIC_DEVICE_NAME, "sim0", PMIX_STRING);
     PMIX_INFO_LOAD(&facts[3], PMIX_FABRIC_DEVICE_VENDOR, vendor, PMIX_STRING);
     PMIX_INFO_LOAD(&facts[4], PMIX_FABRIC_DEVICE_INDEX, &number, PMIX_UINT32);
-    PMIX_INFO_LOAD(&facts[5], PMIX_FABRIC_DEVICE_COORDINATES, &geometry, PMIX_GEOMETRY);
+    PMIX_INFO_LOAD(&facts[5], "pmix.fabdev.coord", &geometry, PMIX_GEOMETRY); /* of 7, whatever headers this has */
     /* As the releases before 7.0 spell it, for programs that were compiled with their headers. */
     PMIX_INFO_LOAD(&facts[6], "pmix.fab.coord", &geometry, PMIX_GEOMETRY);
     set_array(info, PMIX_FABRIC_DEVICE, PMIX_INFO, facts, 7);
