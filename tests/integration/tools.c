@@ -212,7 +212,12 @@ static void identity(void) {
     CHECK(ask(&a, 'r') == before + 1);
     PMIX_INFO_DESTRUCT(&info[1]);
     PMIX_INFO_LOAD(&info[1], PMIX_TOOL_NSPACE, a.job, PMIX_STRING);
-    CHECK_STATUS(PMIx_tool_init(&me, info, 2), PMIX_ERR_EXISTS);
+    PMIX_INFO_LOAD(&info[2], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+    CHECK_STATUS(PMIx_tool_init(&me, info, 3), PMIX_ERR_EXISTS);
+    /* But a process of the rank's user that has no token is that rank, whichever init it calls. */
+    CHECK_OK(PMIx_tool_init(&me, info, 2));
+    CHECK(strcmp(me.nspace, a.job) == 0 && me.rank == 0);
+    CHECK_OK(PMIx_tool_finalize());
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);
 
