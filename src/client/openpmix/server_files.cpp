@@ -83,7 +83,7 @@ class Walk {
   public:
     explicit Walk(const OpenPmixPlaces& places) : places_(places) {}
 
-    // Those that are less deep first: what is cut off is the deepest. Files whose whole name is known need no listing.
+    // Files whose whole name is known need no listing. Folders come by their depth: a bound cuts off the deepest.
     void below(const std::string& folder, unsigned depth) {
         for (const std::string& host : places_.hosts) {
             for (const std::string& name :

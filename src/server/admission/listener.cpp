@@ -184,9 +184,10 @@ void Listener::claimed(IncomingPeer& peer) {
     Client* client = registry_.find_client(id);
     // A process that the host started and that initializes as a tool comes as the process that it is: it shows the
     // rank's token, or the kernel reports the rank's user where a client needs no token either.
-    const bool is_process =
-        client != nullptr && (!claim.token.empty() || peer.check(expected_of(*client)) == PMIX_SUCCESS);
-    const bool is_tool = claim.role == common::PeerRole::tool && !is_process;
+    const auto is_rank = [&] {
+        return client != nullptr && (!claim.token.empty() || peer.check(expected_of(*client)) == PMIX_SUCCESS);
+    };
+    const bool is_tool = claim.role == common::PeerRole::tool && !is_rank();
     if (is_tool || claim.role == common::PeerRole::observer) return hello_of_tool(peer);
     if (client == nullptr) return hold(peer, id);
     hello_of_client(peer, id);

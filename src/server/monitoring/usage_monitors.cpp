@@ -5,6 +5,7 @@
 #include <chrono>
 #include <new>
 
+#include "common/base/log.h"
 #include "common/values/support.h"
 #include "server/base/need.h"
 #include "server/base/scheduler.h"
@@ -378,12 +379,18 @@ void UsageMonitors::peer_gone(const Peer& peer) {
     if (host_too && !stopped_) cancel_at_host(host_.of(peer), {peer.id(), peer.credentials(), false});
 }
 
-// All that the host measures for a requester that has ended: an identifier that is NULL cancels all.
-void UsageMonitors::cancel_at_host(Host& host, const UsageViewer& requester) {
-    InfoList what, directives;
-    need(what.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING));
-    need(append_ids(directives, requester.user));
-    host.monitor(requester.proc, std::move(what), PMIX_SUCCESS, std::move(directives), [](HostAnswer&) {});
+// All that the host measures for a requester that has ended: an identifier that is NULL cancels all. The end of a
+// process does not fail for want of memory: the host's part is then cancelled with the job.
+void UsageMonitors::cancel_at_host(Host& host, const UsageViewer& requester) noexcept {
+    try {
+        InfoList what, directives;
+        need(what.append(PMIX_MONITOR_CANCEL, nullptr, PMIX_STRING));
+        need(append_ids(directives, requester.user));
+        host.monitor(requester.proc, std::move(what), PMIX_SUCCESS, std::move(directives), [](HostAnswer&) {});
+    } catch (const std::bad_alloc&) {
+        WIREUP_LOG(server, warn, "no memory to cancel the monitors of %s:%u at the host", requester.proc.nspace.c_str(),
+                   requester.proc.rank);
+    }
 }
 
 void UsageMonitors::namespace_gone(std::string_view nspace) {

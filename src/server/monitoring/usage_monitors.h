@@ -80,7 +80,7 @@ class UsageMonitors {
     common::Result<Made> read(Peer& peer, const common::MonitorRequest& request) const;
     void ask_host(Peer& peer, common::MonitorRequest& request, Made made, Reply reply);
     void begin(Made made, common::InfoList from_host, Reply reply);
-    static void cancel_at_host(Host& host, const UsageViewer& requester);
+    static void cancel_at_host(Host& host, const UsageViewer& requester) noexcept;
     using TaskDone = common::Callback<void(Task&)>;
     pmix_status_t start(const UsageViewer& viewer, const UsageOptions& options, const UsageScope& scope,
                         const AccountPtr& account, const std::shared_ptr<UsageHistory>& history, TaskDone done);

@@ -214,7 +214,7 @@ void OpenPmixTranslator::reply_get(uint32_t tag, const Pending& pending) {
         auto calls = OpenPmixJobData::proc(*nspace, rank, committed_only, traits_);
         if (!calls.ok()) return answer_status(tag, calls.status());
         data = with_head(head, *calls);
-        // What belongs to the application of a process stands in an array of the job's data, and nowhere else.
+        // A key of the process's application stands in an array of the job's data alone.
         if (foreign || natural_owner(pending.key) == dstore::OwnerKind::app) {
             theirs::ProcData whole;
             whole.proc.id = {pending.proc.nspace, PMIX_RANK_WILDCARD};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that a server tells an OpenPMIx client of a job of several applications: a key of a node, an application
+// Everything that a server sends an OpenPMIx client of a job of several applications: a key of a node, an application
 // or a session stands in the array of its level, whichever message brings it. Their libraries end the reading of a
 // message at such a key, or take it for another level's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "common/values/array_value.h"
 #include "server/server.h"
@@ -25,7 +26,6 @@ namespace {
 
 constexpr uint32_t kApps = 3;
 
-// A job of three applications of a process each, as a resource manager describes it, and a job of nobody's beside it.
 struct Release {
     const char* version;
     const char* encoding;
@@ -33,6 +33,7 @@ struct Release {
 constexpr Release kReleases[] = {
     {"4.1.2", "v41"}, {"4.2.2", "v41"}, {"5.0.7", "v41"}, {"6.1.0", "v61"}, {"7.0.0rc1", "v61"}};
 
+// A job of three applications of a process each, as a resource manager describes it.
 class OpenPmixLevelsTest : public ::testing::TestWithParam<Release> {
   protected:
     void connect(OpenPmixClient& client, uint32_t rank) {
@@ -79,7 +80,7 @@ class OpenPmixLevelsTest : public ::testing::TestWithParam<Release> {
         uri_ = register_served_job(kApps, std::move(infos));
     }
 
-    // Of these none may stand by itself.
+    // No key of a level may stand by itself.
     static void expect_in_levels(const std::map<std::string, common::Value>& values, bool of_a_process) {
         for (const char* key : {PMIX_APPLDR, PMIX_APP_SIZE, PMIX_APP_ARGV, PMIX_WDIR, PMIX_LOCAL_SIZE, PMIX_LOCAL_PEERS,
                                 PMIX_NODE_SIZE, PMIX_LOCALLDR, PMIX_PSET_NAME, PMIX_NODE_MAP, PMIX_PROC_MAP})

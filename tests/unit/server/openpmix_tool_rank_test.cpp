@@ -31,7 +31,7 @@ TEST_P(OpenPmixToolRankTest, Hello_WithTheNameOfALocalRank_IsThatRank) {
     tool.request.kind = GetParam();
     ASSERT_TRUE(tool.hello({"job", 1}));
     ASSERT_TRUE(other.hello({"job", 0}));
-    // What it puts is the rank's, and a fence of the job needs it.
+    // The rank owns the tool's values, and a fence of the job waits for it.
     ASSERT_STATUS(PMIX_SUCCESS, commit_global(tool, "key", 5));
     openpmix::FenceRequest fence;
     fence.procs.procs = {{"job", PMIX_RANK_WILDCARD}};
