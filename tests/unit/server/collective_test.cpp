@@ -391,7 +391,7 @@ TEST(CollectiveTest, LateForASetWhoseOtherNamespaceHasEnded) {
 // A process may begin any number of rounds over ever different sets: what happens in another namespace does not look at
 // them, nor does the end of one of its own processes that none of them waits for.
 TEST(CollectiveTest, Event_ManyRoundsOfAnotherNamespaceOpen_LooksAtNoneOfThem) {
-    constexpr size_t kRounds = 4000, kEvents = 100;
+    constexpr size_t kRounds = 1000, kEvents = 100;
     Table table;
     table.local.clear();
     for (uint32_t rank = 0; rank <= kRounds; ++rank) table.local.insert(rank);
