@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulated resource manager: one object for all nodes, whose daemons are simulated processes with the server library.
+//
+// An upcall is answered at once, later or by another node's part of an operation, as the seed says. What a daemon has to do comes
+// into its inbox and is done by its first thread, so that callbacks come from another thread than upcalls.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/library.h"
+#include "simulation/program.h"
+#include "simulation/scheduler.h"
+
+namespace pmix::simulation {
+
+struct Node {
+    int index = 0;
+    Process* process = nullptr;
+    const Library* pmix = nullptr;
+    struct Errand {
+        Nanoseconds at;
+        std::function<void()> run;
+    };
+    std::deque<Errand> inbox;
+    bool lost = false;
+    bool deregistered = false;
+};
+
+class ResourceManager {
+  public:
+    ResourceManager(const Size& size, const std::vector<Library>& copies);
+    // Starts the daemons, which start the clients: `client` is the program of a rank.
+    void start(std::function<void(int rank, const Library&)> client);
+    bool all_ended() const;
+    bool all_clients_ended() const;
+
+    const Size size;
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::vector<Process*> clients;  // by rank; null: not started yet
+    int node_of(int rank) const { return rank / size.ranks_per_node; }
+
+    // A daemon does this after some time.
+    void post(Node& node, std::function<void()> run);
+    // An operation in which each node of its members takes part, once.
+    struct Part {
+        Node* node;
+        pmix_status_t status;  // of its node's members
+        std::vector<char> data;
+        std::function<void(pmix_status_t, const std::vector<char>&)> answer;
+    };
+    void take_part(const std::string& operation, const std::vector<int>& members, Part part);
+    // A process has ended: operations do not wait for it any more.
+    void look_again();
+    bool lives(int rank) const;
+    std::vector<int> members_of(const pmix_proc_t procs[], size_t n) const;
+
+    std::map<std::string, uint32_t> published;
+    static ResourceManager& get();
+
+  private:
+    void daemon(Node& node, const std::function<void(int, const Library&)>& client);
+    struct Operation {
+        std::vector<int> members;
+        std::vector<Part> parts;
+    };
+    bool end_if_complete(std::deque<Operation>& open, size_t i);
+    std::map<std::string, std::deque<Operation>> operations_;
+    const std::vector<Library>& copies_;
+};
+
+constexpr const char* kJob = "job";
+
+}  // namespace pmix::simulation

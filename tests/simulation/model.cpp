@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulation/model.h"
+
+#include <pmix_common.h>
+
+#include <algorithm>
+#include <map>
+
+namespace pmix::simulation {
+
+namespace {
+
+class Judge {
+  public:
+    explicit Judge(const History& h) : h_(h), by_step_(h.program.size()) {
+        for (const Call& c : h.calls) by_step_[static_cast<size_t>(c.step)][c.rank] = &c;
+    }
+
+    std::vector<std::string> all() {
+        for (const Call& c : h_.calls) {
+            if (c.ended == 0) {
+                if (h_.died[static_cast<size_t>(c.rank)] == 0) wrong(c, "never returns");
+                continue;
+            }
+            switch (step_of(c).kind) {
+            case Kind::fence:
+            case Kind::connect:
+            case Kind::disconnect:
+            case Kind::construct:
+            case Kind::destruct: collective(c); break;
+            case Kind::get: get(c); break;
+            case Kind::lookup: lookup(c); break;
+            case Kind::unpublish: break;
+            default:
+                if (c.status != PMIX_SUCCESS) wrong(c, "fails with " + std::to_string(c.status));
+            }
+        }
+        return std::move(found_);
+    }
+
+  private:
+    const Step& step_of(const Call& c) const { return h_.program[static_cast<size_t>(c.step)]; }
+    bool same_node(int a, int b) const { return a / h_.size.ranks_per_node == b / h_.size.ranks_per_node; }
+    bool is_member(const Step& s, int rank) const { return std::find(s.ranks.begin(), s.ranks.end(), rank) != s.ranks.end(); }
+    const Call* call_of(int step, int rank) const {
+        const auto& calls = by_step_[static_cast<size_t>(step)];
+        const auto i = calls.find(rank);
+        return i == calls.end() ? nullptr : i->second;
+    }
+    void wrong(const Call& c, const std::string& what) {
+        found_.push_back("step " + std::to_string(c.step) + " (" + text_of(step_of(c)) + "), rank " + std::to_string(c.rank) + ": " + what);
+    }
+
+    // Nobody returns before all living members have called, and all have one status.
+    void collective(const Call& c) {
+        const Step& s = step_of(c);
+        bool lost_one = false;
+        for (int r : s.ranks) lost_one |= h_.died[static_cast<size_t>(r)] != 0;
+        if (c.status != PMIX_SUCCESS && !lost_one) return wrong(c, "fails with " + std::to_string(c.status));
+        for (int r : s.ranks) {
+            const Call* other = call_of(c.step, r);
+            if (other != nullptr && other->ended != 0 && other->status != c.status && r > c.rank)
+                wrong(c, "ends with " + std::to_string(c.status) + ", and at rank " + std::to_string(r) + " with " + std::to_string(other->status));
+            if (c.status == PMIX_SUCCESS && (other == nullptr || other->begun > c.ended) && h_.died[static_cast<size_t>(r)] == 0)
+                wrong(c, "returns before rank " + std::to_string(r) + " has called");
+        }
+    }
+
+    // All puts of a key by a rank, oldest first.
+    std::vector<const Call*> puts(int rank, int key) const {
+        std::vector<const Call*> all;
+        for (const Call& c : h_.calls)
+            if (c.rank == rank && step_of(c).kind == Kind::put && step_of(c).key == key) all.push_back(&c);
+        return all;
+    }
+
+    // The position until which the puts of `target` are known to `reader` at a point: its commits before the last
+    // fence that both have gone through. `collected`: the data came with such a fence.
+    uint64_t known_until(int reader, int target, uint64_t point, bool collected) const {
+        uint64_t known = 0;
+        for (size_t i = 0; i < h_.program.size(); ++i) {
+            const Step& s = h_.program[i];
+            if (s.kind != Kind::fence || (collected && !s.collects) || !is_member(s, reader) || !is_member(s, target)) continue;
+            const Call *mine = call_of(static_cast<int>(i), reader), *theirs = call_of(static_cast<int>(i), target);
+            if (mine == nullptr || theirs == nullptr || mine->ended == 0 || mine->ended > point || mine->status != PMIX_SUCCESS) continue;
+            for (const Call& c : h_.calls)
+                if (c.rank == target && step_of(c).kind == Kind::commit && c.ended != 0 && c.ended < theirs->begun)
+                    known = std::max(known, c.begun);
+        }
+        return known;
+    }
+
+    void get(const Call& c) {
+        const Step& s = step_of(c);
+        const auto all = puts(s.target, s.key);
+        const bool own = s.target == c.rank, near = same_node(s.target, c.rank);
+        const auto visible = [&](const Call& p) {
+            const int scope = step_of(p).scope;
+            return own || scope == PMIX_GLOBAL || scope == (near ? PMIX_LOCAL : PMIX_REMOTE);
+        };
+        const uint64_t known = own ? c.begun : known_until(c.rank, s.target, c.begun, false);
+        const uint64_t fresh = own || near || s.refresh ? known : known_until(c.rank, s.target, c.begun, true);
+        const Call *must = nullptr, *newest_sure = nullptr;  // the last known; the last that must not be missed
+        for (const Call* p : all) {
+            if (p->ended != 0 && p->ended < known) must = p;
+            if (p->ended != 0 && p->ended < fresh) newest_sure = p;
+        }
+        if (c.status == PMIX_SUCCESS) {
+            for (const Call* p : all) {
+                if (step_of(*p).value != c.value || p->begun > c.ended) continue;
+                if (!visible(*p)) return wrong(c, "gets a value of a scope that it is not in");
+                if (newest_sure != nullptr && visible(*newest_sure) && p->begun < newest_sure->begun)
+                    return wrong(c, "gets " + std::to_string(c.value) + ", which is older than " + std::to_string(step_of(*newest_sure).value));
+                return;
+            }
+            return wrong(c, "gets " + std::to_string(c.value) + ", which nobody has put there");
+        }
+        const bool dead = h_.died[static_cast<size_t>(s.target)] != 0;
+        const bool may_be_elsewhere = !own && !near && (s.optional || s.immediate);
+        const bool sure = must != nullptr && visible(*must) && !(may_be_elsewhere && (newest_sure == nullptr || !visible(*newest_sure)));
+        // A later value of another scope takes the place of the one that was visible.
+        bool hidden = false;
+        for (const Call* p : all) hidden |= must != nullptr && p->begun > must->begun && !visible(*p);
+        if (sure && !hidden && !dead) wrong(c, "fails with " + std::to_string(c.status) + " although " + std::to_string(step_of(*must).value) + " is there");
+        else if (c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT && c.status != PMIX_ERR_EXISTS_OUTSIDE_SCOPE && !dead) wrong(c, "fails with " + std::to_string(c.status));
+    }
+
+    void lookup(const Call& c) {
+        const Step& s = step_of(c);
+        const Call *published = nullptr, *removed = nullptr;
+        for (const Call& o : h_.calls) {
+            const Step& other = step_of(o);
+            if (other.key != s.key) continue;
+            if (other.kind == Kind::publish) published = &o;
+            if (other.kind == Kind::unpublish) removed = &o;
+        }
+        if (c.status == PMIX_SUCCESS) {
+            if (published == nullptr || published->begun > c.ended || step_of(*published).value != c.value) wrong(c, "finds what was not published");
+            else if (removed != nullptr && removed->ended != 0 && removed->ended < c.begun && removed->begun > published->ended) wrong(c, "finds what was removed");
+        } else if (c.status != PMIX_ERR_NOT_FOUND) {
+            wrong(c, "fails with " + std::to_string(c.status));
+        } else if (published != nullptr && published->ended != 0 && published->ended < c.begun && removed == nullptr) {
+            wrong(c, "does not find what was published");
+        }
+    }
+
+    const History& h_;
+    std::vector<std::map<int, const Call*>> by_step_;
+    std::vector<std::string> found_;
+};
+
+}  // namespace
+
+std::vector<std::string> violations(const History& history) {
+    return Judge(history).all();
+}
+
+}  // namespace pmix::simulation

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random PMIx programs of a job, and what their calls have answered.
+//
+// A program is a list of steps in one order for the whole job. A rank takes those that concern it, in this order, so that collective
+// operations never wait for each other in a circle.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulation/scheduler.h"
+
+namespace pmix::simulation {
+
+enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, wait };
+const char* name_of(Kind kind);
+
+struct Step {
+    Kind kind = Kind::commit;
+    int unit = 0;            // steps that make no sense without each other have one number
+    std::vector<int> ranks;  // that take it; a collective step: its members
+    int target = 0;          // get
+    int key = 0;             // put, get, publish, lookup; construct: the group's number
+    int scope = 0;           // put, as PMIX_LOCAL ...
+    uint32_t value = 0;      // put, publish
+    bool collects = false;   // fence, construct: with the data
+    bool immediate = false, optional = false, refresh = false;  // get
+    bool by_name = false;    // fence: over a group's name; all ranks by the wildcard
+    int milliseconds = 0;    // of a limit, or of a wait; 0: none
+};
+
+using Program = std::vector<Step>;
+
+struct Size {
+    int nodes = 2, ranks_per_node = 2, steps = 24;
+    int ranks() const { return nodes * ranks_per_node; }
+};
+
+Program random_program(Dice& dice, const Size& size);
+// A line a step, for a story.
+std::string text_of(const Step& step);
+
+// A call of one rank.
+struct Call {
+    int step = 0, rank = 0;
+    uint64_t begun = 0, ended = 0;  // positions in the order of all beginnings and ends; 0: not
+    int status = 0;
+    uint32_t value = 0;  // of a get or a lookup
+};
+
+}  // namespace pmix::simulation
