@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "simulation/host.h"
 
@@ -28,6 +29,8 @@ class Rank {
             for (int r : s.ranks) mine |= r == rank_;
             if (mine) take(static_cast<int>(i), s);
         }
+        // What is on its way to a handler arrives.
+        wait_until([] { return false; }, now() + 200 * kMillisecond, "the last events");
         note("finalizes");
         status = pmix_.Finalize(nullptr, 0);
         if (status != PMIX_SUCCESS) return fail("PMIx_Finalize", status);
@@ -117,10 +120,34 @@ class Rank {
             size_t nresults = 0;
             return pmix_.Group_construct(group.c_str(), all.data(), all.size(), nullptr, 0, &results, &nresults);
         }
+        case Kind::listen: return listen(s.key);
+        case Kind::notify: {
+            const pmix_proc_t self = proc(static_cast<uint32_t>(rank_));
+            pmix_info_t info;
+            pmix_.Info_load(&info, "number", &s.value, PMIX_UINT32);
+            return pmix_.Notify_event(kFirstCode - s.key, &self, static_cast<pmix_data_range_t>(s.scope), &info, 1, nullptr, nullptr);
+        }
         case Kind::destruct: return pmix_.Group_destruct(group.c_str(), nullptr, 0);
         case Kind::wait: wait_until([] { return false; }, now() + s.milliseconds * kMillisecond, "a wait of the program"); return PMIX_SUCCESS;
         }
         return PMIX_ERROR;
+    }
+
+    // One handler a code, however often the program asks for it.
+    int listen(int key) const {
+        if (!listens_.insert(key).second) return PMIX_SUCCESS;
+        pmix_status_t code = kFirstCode - key;
+        const pmix_status_t id = pmix_.Register_event_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr);
+        return id >= 0 ? PMIX_SUCCESS : id;
+    }
+    static void handler(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], size_t n, pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* of) {
+        const auto& self = *static_cast<const Rank*>(t_self->process->user);
+        for (size_t i = 0; i < n; ++i)
+            if (std::strcmp(infos[i].key, "number") == 0) {
+                note("gets event %u", infos[i].value.data.uint32);
+                self.history_.deliveries.push_back({self.rank_, infos[i].value.data.uint32, ++self.history_.positions});
+            }
+        if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, of);
     }
 
     int get(const Step& s, const std::string& key, uint32_t& value) const {
@@ -142,6 +169,8 @@ class Rank {
         return status;
     }
 
+    static constexpr pmix_status_t kFirstCode = -3'000'000;  // beyond what the Standard has
+    mutable std::set<int> listens_;
     const int rank_;
     const Library& pmix_;
     History& history_;
@@ -150,7 +179,9 @@ class Rank {
 }  // namespace
 
 void run_rank(int rank, const Library& pmix, History& history) {
-    Rank(rank, pmix, history).run();
+    Rank self(rank, pmix, history);
+    t_self->process->user = &self;
+    self.run();
 }
 
 }  // namespace pmix::simulation

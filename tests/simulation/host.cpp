@@ -137,6 +137,24 @@ pmix_status_t lookup(const pmix_proc_t*, char** keys, const pmix_info_t[], size_
     return PMIX_SUCCESS;
 }
 
+// All other nodes are told; they deliver it to their processes.
+pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t infos[], size_t n, pmix_op_cbfunc_t cb, void* of) {
+    auto& rm = ResourceManager::get();
+    const Node& from = this_node();
+    for (const auto& node : rm.nodes) {
+        if (node.get() == &from || node->lost) continue;
+        auto* copies = new std::vector<pmix_info_t>(n);
+        for (size_t i = 0; i < n; ++i) from.pmix->Info_xfer(&(*copies)[i], &infos[i]);
+        const pmix_proc_t proc = *source;
+        rm.post_in_order(*node, from, [to = node.get(), code, proc, range, copies] {
+            to->pmix->Notify_event(code, &proc, range, copies->data(), copies->size(), nullptr, nullptr);
+            for (pmix_info_t& i : *copies) to->pmix->Info_destruct(&i);
+            delete copies;
+        });
+    }
+    return status_later(cb, of);
+}
+
 pmix_status_t unpublish(const pmix_proc_t*, char** keys, const pmix_info_t[], size_t, pmix_op_cbfunc_t cb, void* of) {
     for (char** k = keys; k != nullptr && *k != nullptr; ++k) ResourceManager::get().published.erase(*k);
     return status_later(cb, of);
@@ -152,6 +170,7 @@ pmix_server_module_t module() {
     m.publish = publish;
     m.lookup = lookup;
     m.unpublish = unpublish;
+    m.notify_event = notify;
     m.connect = connect;
     m.disconnect = disconnect;
     m.group = group;
@@ -234,6 +253,13 @@ void ResourceManager::post(Node& node, std::function<void()> run) {
     const Nanoseconds at = now() + dice().below(dice().one_in(20) ? 20 * kMillisecond : 50'000);
     alarm_at(at);
     node.inbox.push_back({at, std::move(run)});
+}
+
+void ResourceManager::post_in_order(Node& node, const Node& from, std::function<void()> run) {
+    post(node, std::move(run));
+    Nanoseconds& last = node.last_from[from.index];
+    last = node.inbox.back().at = std::max(node.inbox.back().at, last);
+    alarm_at(last);
 }
 
 std::vector<int> ResourceManager::members_of(const pmix_proc_t procs[], size_t n) const {

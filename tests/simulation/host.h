@@ -27,6 +27,7 @@ struct Node {
         std::function<void()> run;
     };
     std::deque<Errand> inbox;
+    std::map<int, Nanoseconds> last_from;  // by node: when the last of an ordered stream arrives
     bool lost = false;
     bool deregistered = false;
 };
@@ -46,6 +47,8 @@ class ResourceManager {
 
     // A daemon does this after some time.
     void post(Node& node, std::function<void()> run);
+    // The same, behind what has come from that node this way.
+    void post_in_order(Node& node, const Node& from, std::function<void()> run);
     // An operation in which each node of its members takes part, once.
     struct Part {
         Node* node;

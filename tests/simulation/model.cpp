@@ -35,6 +35,7 @@ class Judge {
                 if (c.status != PMIX_SUCCESS) wrong(c, "fails with " + std::to_string(c.status));
             }
         }
+        events();
         return std::move(found_);
     }
 
@@ -123,6 +124,43 @@ class Judge {
         for (const Call* p : all) hidden |= must != nullptr && p->begun > must->begun && !visible(*p);
         if (sure && !hidden && !dead) wrong(c, "fails with " + std::to_string(c.status) + " although " + std::to_string(step_of(*must).value) + " is there");
         else if (c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT && c.status != PMIX_ERR_EXISTS_OUTSIDE_SCOPE && !dead) wrong(c, "fails with " + std::to_string(c.status));
+    }
+
+    bool in_range(const Step& s, int rank) const {
+        const int source = s.ranks[0];
+        return s.scope == PMIX_RANGE_PROC_LOCAL ? rank == source : s.scope != PMIX_RANGE_LOCAL || same_node(rank, source);
+    }
+
+    // A handler that was there before gets each event of its range once, those of one process in their order; nobody gets one twice.
+    void events() {
+        std::map<std::pair<int, uint32_t>, uint64_t> delivered;
+        for (const Delivery& d : h_.deliveries)
+            if (!delivered.emplace(std::pair(d.rank, d.event), d.position).second)
+                found_.push_back("event " + std::to_string(d.event) + " reaches rank " + std::to_string(d.rank) + " twice");
+        for (int rank = 0; rank < h_.size.ranks(); ++rank) {
+            std::map<int, uint64_t> last;  // by source
+            for (const Call& c : h_.calls) {
+                const Step& s = step_of(c);
+                if (s.kind != Kind::notify) continue;
+                const auto d = delivered.find({rank, s.value});
+                if (d == delivered.end()) {
+                    if (c.ended != 0 && c.status == PMIX_SUCCESS && in_range(s, rank) && listens(rank, s.key, c.begun) && h_.died[static_cast<size_t>(rank)] == 0 &&
+                        h_.died[static_cast<size_t>(c.rank)] == 0)
+                        wrong(c, "does not reach rank " + std::to_string(rank));
+                    continue;
+                }
+                if (!in_range(s, rank)) wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
+                if (!listens(rank, s.key, c.begun)) continue;
+                uint64_t& before = last[c.rank];
+                if (d->second < before) wrong(c, "reaches rank " + std::to_string(rank) + " behind a later one");
+                before = std::max(before, d->second);
+            }
+        }
+    }
+    bool listens(int rank, int code, uint64_t before) const {
+        for (const Call& c : h_.calls)
+            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 && c.ended < before && c.status == PMIX_SUCCESS) return true;
+        return false;
     }
 
     void lookup(const Call& c) {

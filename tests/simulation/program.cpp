@@ -9,7 +9,7 @@ namespace pmix::simulation {
 
 namespace {
 
-constexpr const char* kNames[] = {"put", "commit", "get", "fence", "publish", "lookup", "unpublish", "connect", "disconnect", "construct", "destruct", "wait"};
+constexpr const char* kNames[] = {"put", "commit", "get", "fence", "publish", "lookup", "unpublish", "connect", "disconnect", "construct", "destruct", "listen", "notify", "wait"};
 
 std::vector<int> all_ranks(const Size& size) {
     std::vector<int> all;
@@ -42,7 +42,7 @@ Program random_program(Dice& dice, const Size& size) {
     while (static_cast<int>(program.size()) < size.steps) {
         Step s;
         s.unit = units++;
-        const uint32_t what = dice.below(100);
+        const uint32_t what = dice.below(110);
         if (what < 30) {
             s.kind = Kind::put;
             s.ranks = {rank()};
@@ -92,6 +92,17 @@ Program random_program(Dice& dice, const Size& size) {
                 s.by_name = false;
             }
             s.kind = Kind::destruct;
+        } else if (what < 102) {
+            s.kind = Kind::listen;
+            s.ranks = some_ranks(dice, size, 1);
+            s.key = static_cast<int>(dice.below(2));
+        } else if (what < 108) {
+            constexpr int kRanges[] = {PMIX_RANGE_NAMESPACE, PMIX_RANGE_LOCAL, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL, PMIX_RANGE_PROC_LOCAL};
+            s.kind = Kind::notify;
+            s.ranks = {rank()};
+            s.key = static_cast<int>(dice.below(2));
+            s.scope = kRanges[dice.below(5)];
+            s.value = ++values;
         } else {
             s.kind = Kind::wait;
             s.ranks = {rank()};
@@ -119,6 +130,8 @@ std::string text_of(const Step& s) {
     case Kind::publish:
     case Kind::lookup:
     case Kind::unpublish: text += ": p" + std::to_string(s.key); break;
+    case Kind::listen: text += ": e" + std::to_string(s.key); break;
+    case Kind::notify: text += ": e" + std::to_string(s.key) + " number " + std::to_string(s.value) + ", range " + std::to_string(s.scope); break;
     case Kind::construct:
     case Kind::destruct: text += ": g" + std::to_string(s.key); break;
     case Kind::fence: text += s.by_name ? ": of the group g" + std::to_string(s.key) : s.collects ? ": collects" : ""; break;

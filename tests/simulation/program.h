@@ -13,7 +13,7 @@
 
 namespace pmix::simulation {
 
-enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, wait };
+enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, listen, notify, wait };
 const char* name_of(Kind kind);
 
 struct Step {
@@ -21,9 +21,9 @@ struct Step {
     int unit = 0;            // steps that make no sense without each other have one number
     std::vector<int> ranks;  // that take it; a collective step: its members
     int target = 0;          // get
-    int key = 0;             // put, get, publish, lookup; construct: the group's number
-    int scope = 0;           // put, as PMIX_LOCAL ...
-    uint32_t value = 0;      // put, publish
+    int key = 0;             // put, get, publish, lookup; construct: the group's number; listen, notify: the code's
+    int scope = 0;           // put, as PMIX_LOCAL ...; notify: the range
+    uint32_t value = 0;      // put, publish; notify: the event's number
     bool collects = false;   // fence, construct: with the data
     bool immediate = false, optional = false, refresh = false;  // get
     bool by_name = false;    // fence: over a group's name; all ranks by the wildcard
@@ -40,6 +40,13 @@ struct Size {
 Program random_program(Dice& dice, const Size& size);
 // A line a step, for a story.
 std::string text_of(const Step& step);
+
+// A handler of a rank was called.
+struct Delivery {
+    int rank = 0;
+    uint32_t event = 0;
+    uint64_t position = 0;
+};
 
 // A call of one rank.
 struct Call {
