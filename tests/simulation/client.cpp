@@ -128,6 +128,13 @@ class Rank {
             return pmix_.Notify_event(kFirstCode - s.key, &self, static_cast<pmix_data_range_t>(s.scope), &info, 1, nullptr, nullptr);
         }
         case Kind::destruct: return pmix_.Group_destruct(group.c_str(), nullptr, 0);
+        case Kind::again: {
+            const int status = pmix_.Finalize(nullptr, 0);
+            if (status != PMIX_SUCCESS) return status;
+            listens_.clear();
+            pmix_proc_t self{};
+            return pmix_.Init(&self, nullptr, 0);
+        }
         case Kind::wait: wait_until([] { return false; }, now() + s.milliseconds * kMillisecond, "a wait of the program"); return PMIX_SUCCESS;
         }
         return PMIX_ERROR;

@@ -91,6 +91,23 @@ class Judge {
         return known;
     }
 
+    // The position at which the rank's last step of a kind before a point began; 0: none.
+    uint64_t last_of(int rank, Kind kind, uint64_t point) const {
+        uint64_t last = 0;
+        for (const Call& c : h_.calls)
+            if (c.rank == rank && step_of(c).kind == kind && c.begun < point) last = c.begun;
+        return last;
+    }
+
+    // Whether a rank has its own value still: without a commit it goes with PMIx_Finalize.
+    bool keeps(const Call& put, uint64_t point) const {
+        const uint64_t again = last_of(put.rank, Kind::again, point);
+        if (put.begun > again) return true;
+        for (const Call& c : h_.calls)
+            if (c.rank == put.rank && step_of(c).kind == Kind::commit && c.begun > put.begun && c.begun < again) return true;
+        return false;
+    }
+
     void get(const Call& c) {
         const Step& s = step_of(c);
         const auto all = puts(s.target, s.key);
@@ -103,8 +120,9 @@ class Judge {
         const uint64_t fresh = own || near || s.refresh ? known : known_until(c.rank, s.target, c.begun, true);
         const Call *must = nullptr, *newest_sure = nullptr;  // the last known; the last that must not be missed
         for (const Call* p : all) {
-            if (p->ended != 0 && p->ended < known) must = p;
-            if (p->ended != 0 && p->ended < fresh) newest_sure = p;
+            if (p->ended == 0 || (own && !keeps(*p, c.begun))) continue;
+            if (p->ended < known) must = p;
+            if (p->ended < fresh) newest_sure = p;
         }
         if (c.status == PMIX_SUCCESS) {
             for (const Call* p : all) {
@@ -159,7 +177,9 @@ class Judge {
     }
     bool listens(int rank, int code, uint64_t before) const {
         for (const Call& c : h_.calls)
-            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 && c.ended < before && c.status == PMIX_SUCCESS) return true;
+            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 && c.ended < before && c.status == PMIX_SUCCESS &&
+                last_of(rank, Kind::again, UINT64_MAX) < c.begun)
+                return true;
         return false;
     }
 

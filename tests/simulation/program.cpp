@@ -9,7 +9,7 @@ namespace pmix::simulation {
 
 namespace {
 
-constexpr const char* kNames[] = {"put", "commit", "get", "fence", "publish", "lookup", "unpublish", "connect", "disconnect", "construct", "destruct", "listen", "notify", "wait"};
+constexpr const char* kNames[] = {"put", "commit", "get", "fence", "publish", "lookup", "unpublish", "connect", "disconnect", "construct", "destruct", "listen", "notify", "again", "wait"};
 
 std::vector<int> all_ranks(const Size& size) {
     std::vector<int> all;
@@ -42,7 +42,7 @@ Program random_program(Dice& dice, const Size& size) {
     while (static_cast<int>(program.size()) < size.steps) {
         Step s;
         s.unit = units++;
-        const uint32_t what = dice.below(110);
+        const uint32_t what = dice.below(112);
         if (what < 30) {
             s.kind = Kind::put;
             s.ranks = {rank()};
@@ -103,6 +103,9 @@ Program random_program(Dice& dice, const Size& size) {
             s.key = static_cast<int>(dice.below(2));
             s.scope = kRanges[dice.below(5)];
             s.value = ++values;
+        } else if (what < 110) {
+            s.kind = Kind::again;
+            s.ranks = {rank()};
         } else {
             s.kind = Kind::wait;
             s.ranks = {rank()};

@@ -13,7 +13,7 @@
 
 namespace pmix::simulation {
 
-enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, listen, notify, wait };
+enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, listen, notify, again, wait };
 const char* name_of(Kind kind);
 
 struct Step {
