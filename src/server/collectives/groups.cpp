@@ -461,7 +461,7 @@ std::vector<Groups::RoundId> Groups::ids() const {
 
 bool Groups::is_gone(MemberId member) const noexcept {
     const Nspace* nspace = const_cast<Registry&>(registry_).find(nspace_number_of(member));
-    return nspace == nullptr || nspace->has_left(rank_of(member));
+    return nspace == nullptr || nspace->has_ended(rank_of(member));
 }
 
 std::vector<MemberId> Groups::expected(const Signature& signature) const {

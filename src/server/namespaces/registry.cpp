@@ -23,6 +23,11 @@ bool Nspace::is_local(Rank rank) const noexcept {
     return placed.has_procs && own_node != kNoNode && placed.procs.node_of(rank) == own_node;
 }
 
+bool Nspace::has_ended(Rank rank) const noexcept {
+    const Client* const client = find_client(rank);
+    return has_left(rank) && (client == nullptr || !client->may_return);
+}
+
 bool Nspace::has_left(Rank rank) const noexcept {
     return std::find(gone.begin(), gone.end(), rank) != gone.end();
 }
@@ -300,8 +305,7 @@ std::vector<MemberId> Registry::gone(const Signature& signature) const {
         const bool whole = part.is_whole();
         for (Rank left : nspace->gone) {
             if (!whole && !part.has(left)) continue;
-            const Client* client = nspace->find_client(left);
-            if (client == nullptr || !client->may_return) out.push_back(member_id(nspace->number, left));
+            if (nspace->has_ended(left)) out.push_back(member_id(nspace->number, left));
         }
     }
     return out;

@@ -110,6 +110,8 @@ struct Nspace {
     bool is_local(common::Rank rank) const noexcept;
     // Was here and will not come back, unless it connects or is registered again.
     bool has_left(common::Rank rank) const noexcept;
+    // It has left, and what the host has started for it has ended: no operation waits for it any more.
+    bool has_ended(common::Rank rank) const noexcept;
     // And nothing that may start its next program is here.
     bool commits_no_more(common::Rank rank) const noexcept;
     bool all_local() const noexcept;  // as far as is known

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "support/group_requests.h"
 #include "support/status.h"
 #include "unit/server/server_fence_setting.h"
 
@@ -134,6 +135,31 @@ class ServerRankEnd : public ::testing::Test {
     TestServer server_{nullptr};
     FakeClient zero_{server_, {"job", 0}};
 };
+
+// As a fence does. rows: F7 I12
+TEST_F(ServerRankEnd, ProgramOfAScriptHasEnded_GroupWaitsForTheNextOne) {
+    auto first = rank_one(started_.start_program());
+    finalize(first);
+    const uint32_t early = construct(zero_);
+    server_.settle();
+    EXPECT_FALSE(zero_.take(early)) << "its program has finalized";
+    started_.end_program();
+    auto second = rank_one(started_.start_program());
+    const uint32_t late = construct(*second);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(*second, late).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(zero_, early).status);
+}
+
+// What the host has started ends without a second program.
+TEST_F(ServerRankEnd, HostsProcessHasEnded_GroupWaitsForItNoMore) {
+    auto first = rank_one(started_.start_program());
+    finalize(first);
+    const uint32_t early = construct(zero_);
+    server_.settle();
+    EXPECT_FALSE(zero_.take(early));
+    started_.end();
+    EXPECT_STATUS(PMIX_ERR_PROC_TERM_WO_SYNC, done_of(zero_, early).status);
+}
 
 // A script starts two programs one after the other. rows: F7 I12
 TEST_F(ServerRankEnd, ProgramOfAScriptHasEnded_FenceAndGetWaitForTheNextOne) {
