@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -247,6 +248,14 @@ int kill(pid_t pid, int signal) {
     Process* p = process_of(pid);
     if (p == nullptr || !p->alive) return errno = ESRCH, -1;
     return signal == 0 ? 0 : (errno = EPERM, -1);
+}
+
+// Children are never reaped: what has ended stays visible to its parent.
+int waitid(idtype_t kind, id_t id, siginfo_t* info, int) {
+    const Process* p = kind == P_PID ? process_of(static_cast<int>(id)) : nullptr;
+    if (p == nullptr || p->parent != t_self->process) return errno = ECHILD, -1;
+    info->si_pid = p->alive ? 0 : p->pid;
+    return 0;
 }
 
 ssize_t getrandom(void* to, size_t n, unsigned) {

@@ -56,7 +56,7 @@ void ListeningSocket::closed() {
 }
 
 uint32_t EpollSet::events() const {
-    return ready(1).empty() ? 0 : EPOLLIN;
+    return ready(1).empty() ? 0 : uint32_t{EPOLLIN};
 }
 
 std::vector<epoll_event> EpollSet::ready(size_t most) const {

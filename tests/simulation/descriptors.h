@@ -53,7 +53,7 @@ struct Socket final : Object {
 };
 
 struct ListeningSocket final : Object {
-    uint32_t events() const override { return pending.empty() ? 0 : EPOLLIN; }
+    uint32_t events() const override { return pending.empty() ? 0 : uint32_t{EPOLLIN}; }
     void closed() override;
     int domain = AF_UNIX;
     std::string name;
@@ -68,7 +68,7 @@ struct Counter final : Object {
 
 // Readable when the process has ended: pidfd_open.
 struct ProcessEnd final : Object {
-    uint32_t events() const override { return process == nullptr || !process->alive ? EPOLLIN : 0; }
+    uint32_t events() const override { return process == nullptr || !process->alive ? uint32_t{EPOLLIN} : 0; }
     const Process* process = nullptr;
 };
 

@@ -153,6 +153,7 @@ const std::vector<std::unique_ptr<Process>>& processes() {
 Process& new_process(std::string name, std::vector<std::string> variables) {
     auto p = std::make_unique<Process>();
     p->pid = 3'000'000 + static_cast<int>(g_processes.size());
+    p->parent = t_self == nullptr ? nullptr : t_self->process;
     p->name = std::move(name);
     p->variables = std::move(variables);
     for (std::string& v : p->variables) p->environment.push_back(v.data());

@@ -34,6 +34,7 @@ struct Thread;
 
 struct Process {
     int pid = 0;
+    const Process* parent = nullptr;       // which has started it
     std::string name;
     bool alive = true;
     bool stopped = false;                  // by SIGSTOP: none of its threads runs
