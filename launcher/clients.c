@@ -161,6 +161,8 @@ static void run_demand(void* argument) {
         answer_demand(demand, PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED);
         return;
     }
+    struct proc* caller = proc_find(&demand->caller);
+    if (demand->aborted && caller && waits_for_itself(demand)) caller->aborted = true;
     struct buffer body = {0};
     if (demand->aborted) {
         wire_put_proc(&body, &demand->caller);
@@ -316,13 +318,14 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     pmix_proc_t name;
     wire_get_proc(body, &name);
     int wait_status = (int)wire_get_u32(body);
-    bool without_finalize = wire_get_u8(body), launch_failed = wire_get_u8(body);
+    bool without_finalize = wire_get_u8(body), launch_failed = wire_get_u8(body), aborted = wire_get_u8(body);
     struct job* job = job_find(name.nspace);
     struct proc* proc = proc_find(&name);
     if (body->bad || !proc || proc->phase == PROC_ENDED) return;
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
     proc->lost = without_finalize;
+    proc->aborted = aborted;
     job->alive--;
     clients_procs_ended();
     collective_proc_ended();
@@ -333,7 +336,9 @@ void on_exit_of_proc(int from, uint64_t id, struct buffer* body) {
     if (app_over(job, app)) publish_app_ended(job->nspace, app);
     if (job->alive == 0) publish_nspace_ended(job->nspace);
     if (job->alive == 0) input_end_if_nobody_is_left();
-    if (WIFSIGNALED(wait_status))
+    if (aborted)
+        tell_failure(job, &name, PMIX_ERR_PROC_REQUESTED_ABORT, launch_failed);
+    else if (WIFSIGNALED(wait_status))
         tell_failure(job, &name, PMIX_ERR_PROC_ABORTED_BY_SIG, launch_failed);
     else if (wait_status != 0)
         tell_failure(job, &name, PMIX_ERR_EXIT_NONZERO_TERM, launch_failed);

@@ -13,6 +13,7 @@
 enum { NODES_OF_A_SWITCH = 2, OVER_ONE_SWITCH = 1, OVER_THE_SPINE = 3 };
 
 static const char vendor[] = "pmixrun", identifier[] = "simulated", plane[] = "0";
+static const size_t fabric_index = 0; /* the only one */
 
 struct description { /* freed by the library when it has read it */
     pmix_info_t* infos;
@@ -88,7 +89,7 @@ static struct description* describe(uint32_t nodes) {
         for (uint32_t j = 0; j < nodes; j++) it->costs[i * count + j] = cost(i, j);
     devices = infos_new(count);
     for (uint32_t i = 0; i < nodes; i++) set_device(&devices[i], i);
-    it->count = 8;
+    it->count = 9;
     it->infos = infos_new(it->count);
     PMIX_INFO_LOAD(&it->infos[0], PMIX_FABRIC_VENDOR, vendor, PMIX_STRING);
     PMIX_INFO_LOAD(&it->infos[1], PMIX_FABRIC_IDENTIFIER, identifier, PMIX_STRING);
@@ -96,6 +97,7 @@ static struct description* describe(uint32_t nodes) {
     PMIX_INFO_LOAD(&it->infos[3], PMIX_FABRIC_NUM_DEVICES, &count, PMIX_SIZE);
     PMIX_INFO_LOAD(&it->infos[4], PMIX_FABRIC_GROUPS, members, PMIX_STRING);
     PMIX_INFO_LOAD(&it->infos[5], PMIX_FABRIC_DIMS, &dims, PMIX_UINT32);
+    PMIX_INFO_LOAD(&it->infos[8], PMIX_FABRIC_INDEX, &fabric_index, PMIX_SIZE);
     /* the library copies what it points to before it releases this */
     PMIX_LOAD_KEY(it->infos[6].key, PMIX_FABRIC_COST_MATRIX);
     it->infos[6].value.type = PMIX_POINTER;
@@ -117,6 +119,8 @@ pmix_status_t up_fabric(const pmix_proc_t* requestor, pmix_fabric_operation_t op
     if (is_other(directives, ndirs, PMIX_FABRIC_VENDOR, vendor) ||
         is_other(directives, ndirs, PMIX_FABRIC_IDENTIFIER, identifier) ||
         is_other(directives, ndirs, PMIX_FABRIC_PLANE, plane))
+        return PMIX_ERR_NOT_FOUND;
+    if (info_number(directives, ndirs, PMIX_FABRIC_INDEX, (int64_t)fabric_index) != (int64_t)fabric_index)
         return PMIX_ERR_NOT_FOUND;
     struct description* it = describe((uint32_t)node.options->nodes);
     const pmix_value_t* index = info_find(directives, ndirs, PMIX_FABRIC_DEVICE_INDEX);

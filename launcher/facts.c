@@ -139,6 +139,7 @@ static void node_name(int number, char name[sizeof node.hostname]) {
 static pmix_proc_state_t state_of(const struct proc* proc) {
     if (proc->phase == PROC_RUNNING) return PMIX_PROC_STATE_RUNNING;
     if (proc->phase != PROC_ENDED) return PMIX_PROC_STATE_UNDEF;
+    if (proc->aborted) return PMIX_PROC_STATE_CALLED_ABORT;
     return WIFSIGNALED(proc->wait_status) ? PMIX_PROC_STATE_ABORTED_BY_SIG
            : proc->wait_status != 0       ? PMIX_PROC_STATE_TERM_NON_ZERO
                                           : PMIX_PROC_STATE_TERMINATED;

@@ -152,10 +152,25 @@ void head_end_everything(int status) {
     double granted = options->kill_after;
     if (nodes_lost && options->linger > granted) granted = options->linger;
     loop_after(granted + kUntilForced, force, NULL);
+    if (!jobs_first() && !starts_in_progress()) quit(); /* nothing has been started yet */
+}
+
+static void end_job(const struct job* job) {
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+    head_expect_end_of(&all, 1, false);
+    head_end_procs(&all, 1, false);
+}
+
+void head_end_children(const char* nspace) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        if ((job->wanted & ENDS_WITH_PARENT) && strncmp(job->parent.nspace, nspace, PMIX_MAX_NSLEN) == 0) end_job(job);
+    }
 }
 
 void head_job_over(struct job* job) {
     report_job_ended(job);
+    head_end_children(job->nspace);
     struct buffer body = {0};
     wire_put_string(&body, job->nspace);
     wire_put_u8(&body, !job->cut_short);
@@ -168,12 +183,13 @@ void head_job_over(struct job* job) {
 
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 
-static void report_end(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
+/* True: its own job ends with it, and nothing else. */
+static bool report_end(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     if (options->verbose) head_say("%s ended: wait status %#x", spell(job, rank), (unsigned)wait_status);
     if (code == 0 && without_finalize) code = 1;
     if (code != 0 && job->procs[rank].by_user && exit_status == 0) exit_status = code;
-    if (code == 0 || ending || job->procs[rank].expected) return;
+    if (code == 0 || ending || job->procs[rank].expected) return false;
     uint32_t where = job_node_of(job, rank) + 1;
     if (WIFSIGNALED(wait_status)) {
         head_say("%s on node%u was ended by signal %d (%s)", spell(job, rank), where, WTERMSIG(wait_status),
@@ -183,11 +199,13 @@ static void report_end(const struct job* job, uint32_t rank, int wait_status, bo
     } else {
         head_say("%s on node%u ended with status %d", spell(job, rank), where, code);
     }
-    if (job->wanted & IS_RECOVERABLE) return;
+    if (job->wanted & IS_RECOVERABLE) return false;
     if (exit_status == 0) exit_status = code;
-    if (options->continuous) return;
+    if (options->continuous) return false;
+    if (job->wanted & TELLS_PARENT) return true; /* which decides what to do about it */
     report_jobs_terminated();
     head_end_everything(code);
+    return false;
 }
 
 /* The daemon of its node cannot tell the others any more. */
@@ -199,6 +217,7 @@ static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wai
     wire_put_u32(&body, (uint32_t)wait_status);
     wire_put_u8(&body, 0);
     wire_put_u8(&body, job->launch_failed);
+    wire_put_u8(&body, job->procs[rank].aborted);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
     wire_free(&body);
 }
@@ -207,8 +226,9 @@ static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     struct proc* proc = &job->procs[rank];
     if (proc->phase == PROC_ENDED) return;
     if (!mesh_alive((int)job_node_of(job, rank))) tell_end_for_lost_node(job, rank, wait_status);
-    report_end(job, rank, wait_status, without_finalize);
+    const bool alone = report_end(job, rank, wait_status, without_finalize);
     report_proc_ended(job, rank, wait_status, without_finalize);
+    if (alone) end_job(job);
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
     if (--job->alive == 0 && !job->starting) head_job_over(job);
@@ -220,8 +240,12 @@ static void on_exit_frame(int from, uint64_t id, struct buffer* body) {
     wire_get_proc(body, &name);
     int wait_status = (int)wire_get_u32(body);
     bool without_finalize = wire_get_u8(body);
+    (void)wire_get_u8(body); /* its launch failed: the head was the first to know */
+    bool aborted = wire_get_u8(body);
     struct job* job = job_find(name.nspace);
-    if (!body->bad && job && name.rank < job->size) proc_ended(job, name.rank, wait_status, without_finalize);
+    if (body->bad || !job || name.rank >= job->size) return;
+    job->procs[name.rank].aborted = aborted;
+    proc_ended(job, name.rank, wait_status, without_finalize);
 }
 
 /* Whole jobs that are aborted end with the status of the abort, not with that of a process that was killed. */
@@ -259,11 +283,13 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
         own_job.rank = PMIX_RANK_WILDCARD;
         const pmix_proc_t* targets = count ? named : &own_job;
         size_t ntargets = count ? count : 1;
-        bool recoverable = job && (job->wanted & IS_RECOVERABLE) && all_of_job(targets, ntargets, job);
+        const bool alone = job && all_of_job(targets, ntargets, job);
+        const bool recoverable = alone && (job->wanted & IS_RECOVERABLE);
+        const bool told = alone && (job->wanted & TELLS_PARENT);
         head_expect_end_of(targets, ntargets, !job);
         note_abort(targets, ntargets, &caller, code);
         if (exit_status == 0 && !recoverable) exit_status = code;
-        if (count > 0 || recoverable || options->continuous)
+        if (count > 0 || recoverable || told || options->continuous)
             kill_procs(targets, ntargets);
         else
             head_end_everything(code);

@@ -29,6 +29,8 @@ bool head_is_ending(void);
 void head_end_procs(const pmix_proc_t* procs, size_t count, bool launch_failed);
 /* Their end is no failure. by_user: but the exit status shows it. */
 void head_expect_end_of(const pmix_proc_t* procs, size_t count, bool by_user);
+/* Ends the jobs that are to end with this one, which is their parent's. */
+void head_end_children(const char* nspace);
 /* All processes of the job have ended: the nodes forget it, and so does the head. */
 void head_job_over(struct job* job);
 /* A sentence for the user. */

@@ -62,6 +62,8 @@ enum wanted_event {                       /* events about the job that its spawn
                     LOG_ON_STDERR = 2048,
                     LOG_ON_SYSLOG = 4096,
                     LOG_WITH_TIME = 8192,
+                    ENDS_WITH_PARENT = 16384, /* not an event: it is ended when the job of its parent is over */
+                    TELLS_PARENT = WANTS_JOB_EVENTS | WANTS_JOB_END | WANTS_PROC_ENDS | WANTS_ABNORMAL_ENDS,
 };
 
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
@@ -76,6 +78,7 @@ struct proc {
     bool by_user;    /* by a tool: the exit status shows that */
     int wait_status; /* once ended */
     bool lost;       /* once ended: it had initialised, and not finalized */
+    bool aborted;    /* it was ended because it called PMIx_Abort (known on its node, once ended everywhere) */
 };
 
 struct job {

@@ -453,6 +453,7 @@ static void tell_exit(void* argument) {
     wire_put_u8(&body, proc && proc->connected && !proc->finalized);
     const struct job* job = job_find(running->name.nspace);
     wire_put_u8(&body, job && job->launch_failed);
+    wire_put_u8(&body, proc && proc->aborted);
     /* The server sees the end of a connection. Of a process that never had one, or had one until its finalize, we know
      * that it cannot join any more. */
     if (proc && (!proc->connected || proc->finalized)) PMIx_server_deregister_client(&running->name, NULL, NULL);

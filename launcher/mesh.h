@@ -22,7 +22,8 @@ enum frame {
     FRAME_SPAWN,       /* node -> head, request: the job wanted; reply: its namespace */
     FRAME_ABORT,       /* node -> head: requester, status, message, procs (none: its job) */
     FRAME_CONTROL,     /* node -> head: procs, signal */
-    FRAME_EXIT,        /* node -> all: proc, wait status, whether without PMIx_Finalize, of a failed launch */
+    FRAME_EXIT,        /* node -> all: proc, wait status, whether without PMIx_Finalize, of a failed launch, by its own
+                          PMIx_Abort */
     FRAME_OUTPUT,      /* node -> head: channel, stream, unended, beginning of that line, bytes */
     FRAME_OUTPUT_LOST, /* node -> head: what a file was to have */
     FRAME_OUTPUT_DONE, /* head -> node: so many bytes have been written */

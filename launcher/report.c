@@ -91,15 +91,18 @@ void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     pmix_proc_t about;
     PMIX_LOAD_PROCID(&about, job->nspace, rank);
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    pmix_status_t status = WIFSIGNALED(wait_status) ? PMIX_ERR_PROC_ABORTED_BY_SIG
-                           : wait_status != 0       ? PMIX_ERR_EXIT_NONZERO_TERM
-                           : without_finalize       ? PMIX_ERR_PROC_TERM_WO_SYNC
-                                                    : PMIX_SUCCESS;
+    const bool aborted = job->procs[rank].aborted;
+    pmix_status_t status = aborted                    ? PMIX_ERR_PROC_REQUESTED_ABORT
+                           : WIFSIGNALED(wait_status) ? PMIX_ERR_PROC_ABORTED_BY_SIG
+                           : wait_status != 0         ? PMIX_ERR_EXIT_NONZERO_TERM
+                           : without_finalize         ? PMIX_ERR_PROC_TERM_WO_SYNC
+                                                      : PMIX_SUCCESS;
     if (status != PMIX_SUCCESS && job->term_status == PMIX_SUCCESS) {
-        job->term_status = job->procs[rank].expected  ? PMIX_ERR_JOB_KILLED_BY_CMD
-                           : WIFSIGNALED(wait_status) ? PMIX_ERR_JOB_ABORTED_BY_SIG
-                           : wait_status != 0         ? PMIX_ERR_JOB_NON_ZERO_TERM
-                                                      : PMIX_ERR_JOB_TERM_WO_SYNC;
+        job->term_status = aborted                     ? PMIX_ERR_JOB_ABORTED
+                           : job->procs[rank].expected ? PMIX_ERR_JOB_KILLED_BY_CMD
+                           : WIFSIGNALED(wait_status)  ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                           : wait_status != 0          ? PMIX_ERR_JOB_NON_ZERO_TERM
+                                                       : PMIX_ERR_JOB_TERM_WO_SYNC;
         job->failed_rank = rank;
         job->failed_code = code;
     }

@@ -132,6 +132,30 @@ static uint32_t start_limit(const pmix_info_t* info, size_t ninfo) {
     return limit > 0 && limit < INT32_MAX ? (uint32_t)limit : 0;
 }
 
+static bool ends_with_parent(const pmix_info_t* info, size_t ninfo) {
+    return info_find(info, ninfo, PMIX_SPAWN_CHILD_SEP) && !info_true(info, ninfo, PMIX_SPAWN_CHILD_SEP);
+}
+
+/* The head is not told when a tool goes. */
+static bool may_not_end_with_parent(const pmix_info_t* info, size_t ninfo) {
+    bool required = false;
+    for (size_t i = 0; i < ninfo; i++)
+        required = required || (PMIX_CHECK_KEY(&info[i], PMIX_SPAWN_CHILD_SEP) && PMIX_INFO_IS_REQUIRED(&info[i]));
+    return required && ends_with_parent(info, ninfo) && info_true(info, ninfo, PMIX_REQUESTOR_IS_TOOL);
+}
+
+/* There is one allocation, that of all nodes, and it has no name: what asks for another one, or names one, would run on
+ * other resources than it has asked for. */
+static bool wants_allocation(const pmix_info_t* info, size_t ninfo) {
+    static const char prefix[] = "pmix.alloc.";
+    for (size_t i = 0; i < ninfo; i++) {
+        const bool of_request = strncmp(info[i].key, prefix, sizeof prefix - 1) == 0;
+        if (of_request && strcmp(info[i].key, "pmix.alloc.mkind") != 0) return true; /* how programs use memory */
+        if (PMIX_CHECK_KEY(&info[i], PMIX_SPAWN_ALLOC) || PMIX_CHECK_KEY(&info[i], PMIX_SPAWN_TARGET)) return true;
+    }
+    return false;
+}
+
 /* The events about the new job that were asked for, and how its failures count. */
 static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
     static const struct {
@@ -155,6 +179,7 @@ static uint32_t wanted_events(const pmix_info_t* info, size_t ninfo) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (info_true(info, ninfo, keys[i].key)) wanted |= keys[i].flag;
     }
+    if (ends_with_parent(info, ninfo) && !info_true(info, ninfo, PMIX_REQUESTOR_IS_TOOL)) wanted |= ENDS_WITH_PARENT;
     /* Channels are named by their keys; their values would be the message. */
     if (info_find(info, ninfo, PMIX_LOG_STDOUT)) wanted |= LOG_ON_STDOUT;
     if (info_find(info, ninfo, PMIX_LOG_SYSLOG)) wanted |= LOG_ON_SYSLOG;
@@ -184,9 +209,13 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     const pmix_value_t* parent = info_find(job_info, ninfo, PMIX_PARENT_ID);
     int64_t time_limit = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
     pmix_status_t refused = directives_check(job_info, ninfo, FOR_JOB);
+    if (wants_allocation(job_info, ninfo)) refused = PMIX_ERR_JOB_ALLOC_FAILED;
     if (refused == PMIX_SUCCESS && !spread.known && spread.required) refused = PMIX_ERR_NOT_SUPPORTED;
+    if (refused == PMIX_SUCCESS && may_not_end_with_parent(job_info, ninfo)) refused = PMIX_ERR_NOT_SUPPORTED;
     for (size_t i = 0; i < napps && refused == PMIX_SUCCESS; i++)
-        refused = directives_check(apps[i].info, apps[i].ninfo, FOR_APP);
+        refused = wants_allocation(apps[i].info, apps[i].ninfo)
+                      ? PMIX_ERR_JOB_ALLOC_FAILED
+                      : directives_check(apps[i].info, apps[i].ninfo, FOR_APP);
     if (refused != PMIX_SUCCESS) return refused;
     struct request* request = xcalloc(1, sizeof *request);
     pmix_status_t status = napps > 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;

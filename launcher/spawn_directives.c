@@ -123,6 +123,7 @@ static const struct directive {
     {PMIX_IOF_FILE_PATTERN, is_flag, FOR_JOB},
     {PMIX_IOF_FILE_ONLY, is_flag, FOR_JOB},
     {PMIX_OUTPUT_NOCOPY, is_flag, FOR_JOB},
+    {PMIX_SPAWN_CHILD_SEP, is_flag, FOR_JOB},
     {PMIX_USERID, is_any, FOR_BOTH}, /* from here on what the library adds */
     {PMIX_GRPID, is_any, FOR_BOTH},
     {PMIX_SPAWNED, is_any, FOR_BOTH},

@@ -104,6 +104,15 @@ static void refused(int argc, char** argv) {
         PMIX_INFO_DESTRUCT(&info);
         CHECK(fabric.info == NULL && fabric.ninfo == 0);
     }
+    CHECK_OK(PMIx_Fabric_register(&fabric, NULL, 0));
+    const size_t own = fabric.index, other = own + 7;
+    CHECK_OK(PMIx_Fabric_deregister(&fabric));
+    PMIX_INFO_LOAD(&info, PMIX_FABRIC_INDEX, &other, PMIX_SIZE);
+    CHECK_STATUS(PMIx_Fabric_register(&fabric, &info, 1), PMIX_ERR_NOT_FOUND);
+    PMIX_INFO_LOAD(&info, PMIX_FABRIC_INDEX, &own, PMIX_SIZE);
+    CHECK_OK(PMIx_Fabric_register(&fabric, &info, 1));
+    CHECK(fabric.index == own);
+    CHECK_OK(PMIx_Fabric_deregister(&fabric));
     CHECK_STATUS(PMIx_Fabric_register(NULL, NULL, 0), PMIX_ERR_BAD_PARAM);
     CHECK_STATUS(PMIx_Fabric_deregister(&fabric), PMIX_ERR_BAD_PARAM);
     finish();

@@ -46,6 +46,15 @@
 #define PMIX_DEL_GLOBAL 7
 #define PMIX_DEL_INTERNAL 8
 #endif
+#ifndef PMIX_SPAWN_CHILD_SEP
+#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
+#endif
+#ifndef PMIX_SPAWN_ALLOC
+#define PMIX_SPAWN_ALLOC "pmix.spwn.alloc"
+#endif
+#ifndef PMIX_SPAWN_TARGET
+#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
+#endif
 
 /* And two functions of 4.2.9. */
 #ifndef PMIX_NUMERIC_VERSION
