@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug.h"
 #include "loop.h"
 #include "node.h"
 
@@ -21,6 +22,7 @@ struct event { /* on its way to the loop, or borrowed by the library */
     pmix_info_t* info;
     size_t ninfo;
     struct buffer body;
+    struct buffer ready; /* for the head; empty: the event is none for it */
     pmix_proc_t* custom;
     size_t ncustom;
 };
@@ -71,6 +73,8 @@ static void send_event(void* argument) {
     for (int i = 0; i < mesh_nodes(); i++) {
         if (i != mesh_self() && node_in_range(event, i)) mesh_send(i, FRAME_EVENT, &event->body);
     }
+    if (event->ready.size > 0) mesh_send(mesh_head(), FRAME_READY_FOR_DEBUG, &event->ready);
+    wire_free(&event->ready);
     wire_free(&event->body);
     free(event->custom);
     free(event);
@@ -116,6 +120,7 @@ pmix_status_t up_notify_event(pmix_status_t code, const pmix_proc_t* source, pmi
     }
     if (event->ncustom > 0) event->range = PMIX_RANGE_CUSTOM;
     if (code == PMIX_GROUP_LEFT) group_left(info_string(info, ninfo, PMIX_GROUP_ID), source);
+    if (code == PMIX_READY_FOR_DEBUG) debug_put_ready(&event->ready, source, info, ninfo);
     loop_post(send_event, event);
     return PMIX_OPERATION_SUCCEEDED; /* it is on its way; delivery is not confirmed */
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "daemons.h"
+#include "debug.h"
 #include "loop.h"
 #include "progress.h"
 #include "report.h"
@@ -231,6 +232,7 @@ static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool wit
     if (alone) end_job(job);
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
+    debug_proc_ended(job);
     if (--job->alive == 0 && !job->starting) head_job_over(job);
 }
 
@@ -459,6 +461,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
         [FRAME_OUTPUT] = on_output,
         [FRAME_PROGRESS] = on_progress,
         [FRAME_OUTPUT_LOST] = on_output_lost,
+        [FRAME_READY_FOR_DEBUG] = on_ready_for_debug,
     };
     options = given;
     keeper_pid = keeper->pid;

@@ -172,6 +172,8 @@ void job_free(struct job* job) {
     for (int n = 0; n < MAX_NODES; n++) free(job->ranks_on[n]);
     free(job->procs);
     jobio_destruct(&job->io);
+    wire_free(&job->directives);
+    free(job->breakpoint);
     free(job);
 }
 
@@ -223,6 +225,23 @@ struct layout layout_get(struct buffer* b) {
     return layout;
 }
 
+/* Of most jobs nothing stops. */
+static void put_stops(struct buffer* b, const struct job* job) {
+    uint32_t count = 0;
+    uint8_t* stops = xcalloc(job->size, 1);
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        stops[rank] = job->procs[rank].stops;
+        if (stops[rank]) count = rank + 1;
+    }
+    wire_put_bytes(b, stops, count);
+    free(stops);
+}
+
+static void get_stops(struct buffer* b, struct job* job) {
+    const struct buffer stops = wire_get_view(b);
+    for (uint32_t rank = 0; rank < stops.size && rank < job->size; rank++) job->procs[rank].stops = stops.data[rank];
+}
+
 void job_put(struct buffer* b, const struct job* job) {
     wire_put_string(b, job->nspace);
     wire_put_u32(b, job->number);
@@ -234,6 +253,10 @@ void job_put(struct buffer* b, const struct job* job) {
     for (uint32_t i = 0; i < job->app_count; i++) app_put(b, &job->apps[i]);
     wire_put_bytes(b, job->node_ranks_from, sizeof job->node_ranks_from);
     wire_put_bytes(b, job->beside_on, sizeof job->beside_on);
+    wire_put_u8(b, job->is_debugger);
+    wire_put_proc(b, &job->debug_target);
+    wire_put_bytes(b, job->directives.data, job->directives.size);
+    put_stops(b, job);
 }
 
 static void get_numbers(struct buffer* b, uint32_t* numbers, size_t size) {
@@ -270,6 +293,11 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
     job->first_global = first_global;
     get_numbers(b, job->node_ranks_from, sizeof job->node_ranks_from);
     get_numbers(b, job->beside_on, sizeof job->beside_on);
+    job->is_debugger = wire_get_u8(b);
+    wire_get_proc(b, &job->debug_target);
+    const struct buffer directives = wire_get_view(b);
+    wire_append(&job->directives, directives.data, directives.size);
+    get_stops(b, job);
     if (!b->bad) return job;
     job_free(job);
     return NULL;
@@ -278,6 +306,7 @@ struct job* job_get(struct buffer* b, uint32_t nodes) {
 void job_place_beside_others(struct job* job) {
     for (int n = 0; n < MAX_NODES; n++) {
         for (const struct job* other = jobs; other; other = other->next) {
+            if (other->is_debugger && !job->is_debugger) continue; /* no job is to notice that it is looked at */
             const uint32_t end = other->node_ranks_from[n] + other->size_on[n];
             if (job->node_ranks_from[n] < end) job->node_ranks_from[n] = end;
             job->beside_on[n] += other->size_on[n];

@@ -66,6 +66,12 @@ enum wanted_event {                       /* events about the job that its spawn
                     TELLS_PARENT = WANTS_JOB_EVENTS | WANTS_JOB_END | WANTS_PROC_ENDS | WANTS_ABNORMAL_ENDS,
 };
 
+/* What one spawn may ask for. Each node keeps tables of all processes of a job, so a number that no machine could start
+ * must end there and not in the memory of every daemon. */
+enum { MAX_SPAWNED = 65536 };
+
+enum stop { STOP_ON_EXEC = 1, STOP_IN_INIT = 2, STOP_IN_APP = 4 }; /* where a process waits for a debugger */
+
 enum proc_phase { PROC_DEFINED, PROC_RUNNING, PROC_ENDED };
 
 struct proc {
@@ -79,6 +85,8 @@ struct proc {
     int wait_status; /* once ended */
     bool lost;       /* once ended: it had initialised, and not finalized */
     bool aborted;    /* it was ended because it called PMIx_Abort (known on its node, once ended everywhere) */
+    uint8_t stops;   /* of enum stop: where it is to wait for a debugger */
+    uint8_t stands;  /* and where it does, known to the head */
 };
 
 struct job {
@@ -104,6 +112,11 @@ struct job {
     bool launch_failed;           /* what runs of it is being ended, and its parent never got its name */
     struct launch* failed_launch; /* known to the head: which answers when the job is over */
     struct job_io io;
+    bool is_debugger;         /* its processes are daemons of a debugger */
+    pmix_proc_t debug_target; /* that they look at; empty namespace: none */
+    struct buffer directives; /* PMIX_LAUNCH_DIRECTIVES for its processes, a value; empty: none */
+    char* breakpoint;         /* where a process of it has stopped last by itself, known to the head */
+    uint32_t with;            /* number of the first job of the same spawn, known to the head */
     struct proc* procs;
     uint32_t alive;            /* processes that have not ended */
     uint32_t wanted;           /* see above; known to the head */

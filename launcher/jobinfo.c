@@ -237,6 +237,42 @@ static void add_directories(struct infos* infos, const struct job* job) {
     add_string(infos, PMIX_NSDIR, path);
 }
 
+/* All its processes, one of them, or a list. */
+static void add_stop(struct infos* infos, const struct job* job, const char* key, enum stop stop) {
+    struct buffer ranks = {0};
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (job->procs[rank].stops & stop) wire_append(&ranks, &rank, sizeof rank);
+    }
+    const bool yes = true;
+    pmix_data_array_t list = {.type = PMIX_PROC_RANK, .size = ranks.size / sizeof(pmix_rank_t), .array = ranks.data};
+    if (list.size == job->size)
+        add(infos, key, &yes, PMIX_BOOL);
+    else if (list.size == 1)
+        add(infos, key, ranks.data, PMIX_PROC_RANK);
+    else if (list.size > 0)
+        add(infos, key, &list, PMIX_DATA_ARRAY);
+    wire_free(&ranks);
+}
+
+/* For the processes themselves, and for the debugger. */
+static void add_debugging(struct infos* infos, const struct job* job) {
+    const bool yes = true;
+    add_stop(infos, job, PMIX_DEBUG_STOP_ON_EXEC, STOP_ON_EXEC);
+    add_stop(infos, job, PMIX_DEBUG_STOP_IN_INIT, STOP_IN_INIT);
+    add_stop(infos, job, PMIX_DEBUG_STOP_IN_APP, STOP_IN_APP);
+    if (job->debug_target.nspace[0]) {
+        add(infos, PMIX_DEBUG_TARGET, &job->debug_target, PMIX_PROC);
+        add_string(infos, PMIX_DEBUG_JOB, job->debug_target.nspace); /* for daemons of older releases */
+    }
+    if (job->is_debugger) add(infos, PMIX_DEBUGGER_DAEMONS, &yes, PMIX_BOOL);
+    if (job->directives.size > 0) {
+        struct buffer directives = wire_view(job->directives.data, job->directives.size);
+        pmix_info_t* info = next(infos);
+        PMIX_LOAD_KEY(info->key, PMIX_LAUNCH_DIRECTIVES);
+        wire_get_value(&directives, &info->value);
+    }
+}
+
 pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
     struct infos infos = {0};
     uint32_t here = (uint32_t)mesh_self();
@@ -263,6 +299,7 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
         const bool no = false; /* yes is what the library takes for granted */
         if (job->io.apart) add(&infos, PMIX_IOF_INHERIT, &no, PMIX_BOOL);
     }
+    add_debugging(&infos, job);
     char* line = jobinfo_command_line(job);
     add_string(&infos, PMIX_CMD_LINE, line);
     free(line);

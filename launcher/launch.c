@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,7 +121,8 @@ static char** make_env(const struct app* app) {
 
 struct failure { /* what the child reports when it could not become the program */
     int error;
-    char what; /* 'd': its directory, 'b': its CPUs, 'x': the program; 't': it took too long */
+    char what; /* 'd': its directory, 'b': its CPUs, 's': it cannot be stopped, 'x': the program; 't': it took too long
+                */
 };
 
 static _Noreturn void child_fails(int report, char what) {
@@ -131,7 +133,7 @@ static _Noreturn void child_fails(int report, char what) {
 }
 
 static _Noreturn void become(const struct app* app, char** argv, char** env, const cpu_set_t* cpus,
-                             const int fds[CHILD_FDS], int report, pid_t daemon_pid) {
+                             const int fds[CHILD_FDS], int report, pid_t daemon_pid, bool stops) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -147,6 +149,7 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
     if (wdir && chdir(wdir) != 0) child_fails(report, 'd');
     if (cpus && sched_setaffinity(0, sizeof *cpus, cpus) != 0) child_fails(report, 'b');
     const char* program = app->program ? app->program : app->argv[0];
+    if (stops && ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) child_fails(report, 's');
     environ = env; /* the program is looked for in the PATH that it gets */
     execvp(program, argv);
     if (*program != '\0' && !strchr(program, '/')) {
@@ -162,6 +165,7 @@ static _Noreturn void become(const struct app* app, char** argv, char** env, con
 static pmix_status_t failure_status(const struct failure* failure) {
     if (failure->what == 'd') return PMIX_ERR_JOB_WDIR_NOT_FOUND;
     if (failure->what == 'b') return PMIX_ERR_JOB_ALLOC_FAILED;
+    if (failure->what == 's') return PMIX_ERR_NOT_SUPPORTED;
     if (failure->what == 't') return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     return failure->error == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
 }
@@ -178,6 +182,7 @@ static void explain(struct buffer* why, const struct app* app, const struct fail
     const char* wdir = app->session_wdir ? node.directory : app->wdir;
     const char *name = app->program ? app->program : app->argv[0], *verb = "run";
     if (failure->what == 'd') name = wdir, verb = "enter";
+    if (failure->what == 's') verb = "stop at the first instruction of";
     if (failure->what == 'b') name = app->cpus ? app->cpus : "its CPUs", verb = "bind to";
     snprintf(text, sizeof text, "cannot %s %s: %s", verb, name, strerror(failure->error));
     wire_append(why, text, strlen(text) + 1);
@@ -216,6 +221,17 @@ static bool has_failed(pid_t pid, int report, struct failure* failure) {
     return true;
 }
 
+/* The kernel stops a traced child that has become its program before the first instruction. There it is left with a
+ * SIGSTOP, so that any debugger can attach to it, and SIGCONT lets it run. One that was killed meanwhile is reaped as
+ * any other. */
+static void leave_stopped(pid_t pid) {
+    siginfo_t info = {0};
+    const int kinds = WSTOPPED | WEXITED | WNOWAIT;
+    while (waitid(P_PID, (id_t)pid, &info, kinds) != 0 && errno == EINTR) continue;
+    if (info.si_code != CLD_TRAPPED || ptrace(PTRACE_DETACH, pid, NULL, (void*)(intptr_t)SIGSTOP) != 0) return;
+    while (waitid(P_PID, (id_t)pid, &info, kinds) != 0 && errno == EINTR) continue;
+}
+
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
     const struct app* app = &job->apps[job_app_of(job, rank)];
     pmix_proc_t name;
@@ -247,8 +263,9 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     cpu_set_t cpus;
     bool bound = app->cpus || app->binding != BIND_NONE;
     if (bound) binding_make(app->cpus, app->binding, job_app_local_rank(job, rank), &cpus);
+    const bool stops = job->procs[rank].stops & STOP_ON_EXEC;
     pid_t daemon_pid = getpid(), pid = fork();
-    if (pid == 0) become(app, argv, env, bound ? &cpus : NULL, fds, report[1], daemon_pid);
+    if (pid == 0) become(app, argv, env, bound ? &cpus : NULL, fds, report[1], daemon_pid, stops);
     failure.error = errno;
     if (pid > 0) setpgid(pid, pid); /* the child does it too: one of the two is first */
     close(report[1]);
@@ -263,6 +280,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
         explain(why, app, &failure);
         return pid > 0 ? failure_status(&failure) : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
+    if (stops) leave_stopped(pid);
     struct running* running = xcalloc(1, sizeof *running);
     running->pid = pid;
     running->name = name;

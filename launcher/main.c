@@ -17,7 +17,8 @@
  *     publish.c    publish, lookup, unpublish; datastore.c: their rules
  *     events.c     events between nodes              clients.c   connect, finalize, abort, job control
  *     groups.c     groups; bootstrap.c: of leaders that do not know each other; first.c: when their node is lost
- *     spawn.c      PMIx_Spawn; hosts.c: its nodes    query.c     PMIx_Query_info
+ *     spawn.c      PMIx_Spawn; hosts.c: its nodes    debug.c     what a debugger asks of it
+ *     query.c      PMIx_Query_info
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     memory.c     what jobs held goes back to the system
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
@@ -104,7 +105,7 @@ static void close_all(void) {
 
 int main(int argc, char** argv) {
     options_read(argc, argv, &options);
-    char session[3072], name[64];
+    char session[3072], name[PMIX_MAX_NSLEN + 1];
     struct rlimit limit;
     pid_t daemons[MAX_NODES];
     struct keeper keeper;

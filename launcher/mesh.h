@@ -34,18 +34,20 @@ enum frame {
     FRAME_COLLECTIVE_FAILED, /* node -> participating nodes: kind, signature, round, status */
     FRAME_GROUP, /* node -> first node alive, request: operation, name, procs, flags, status, limit, blob; reply: the
                     group */
-    FRAME_BOOTSTRAP,  /* the same, request: one caller; reply: the group */
-    FRAME_GROUP_LEFT, /* the same: name, the process that has left the group */
-    FRAME_MODEX,      /* node -> owner's node, request: proc; reply: its data */
-    FRAME_PUBLISH,    /* node -> node 0, request */
-    FRAME_LOOKUP,     /* node -> node 0, request; reply: what was found */
-    FRAME_UNPUBLISH,  /* node -> node 0, request */
-    FRAME_PROC_LEFT,  /* node -> node 0: the process that is not connected to this node any more */
-    FRAME_FACT,       /* node -> nodes, request: key, namespace, rank; reply: a value */
-    FRAME_MONITOR,    /* node -> nodes, request: requester, code, monitor, directives; reply: infos */
-    FRAME_LOG,        /* head -> first node: code, process it is about, where to log it, infos */
-    FRAME_EVENT,      /* node -> nodes in range, head -> nodes: code, source, range, infos */
-    FRAME_PROGRESS,   /* node -> head: how many processes of a job that is being launched it has started so far */
+    FRAME_BOOTSTRAP,       /* the same, request: one caller; reply: the group */
+    FRAME_GROUP_LEFT,      /* the same: name, the process that has left the group */
+    FRAME_MODEX,           /* node -> owner's node, request: proc; reply: its data */
+    FRAME_PUBLISH,         /* node -> node 0, request */
+    FRAME_LOOKUP,          /* node -> node 0, request; reply: what was found */
+    FRAME_UNPUBLISH,       /* node -> node 0, request */
+    FRAME_PROC_LEFT,       /* node -> node 0: the process that is not connected to this node any more */
+    FRAME_FACT,            /* node -> nodes, request: key, namespace, rank; reply: a value */
+    FRAME_MONITOR,         /* node -> nodes, request: requester, code, monitor, directives; reply: infos */
+    FRAME_LOG,             /* head -> first node: code, process it is about, where to log it, infos */
+    FRAME_EVENT,           /* node -> nodes in range, head -> nodes: code, source, range, infos */
+    FRAME_PROGRESS,        /* node -> head: how many processes of a job that is being launched it has started so far */
+    FRAME_READY_FOR_DEBUG, /* node -> head: a process that waits for a debugger, and where */
+    FRAME_RELEASED,        /* first node -> head: the tool that has started this pmixrun releases it */
     FRAME_KINDS
 };
 

@@ -23,7 +23,7 @@ static void add(struct report* report, const char* key, const void* data, pmix_d
 static void address(struct report* report, const struct job* job) {
     pmix_proc_t to[2] = {job->requester, job->parent};
     pmix_data_array_t array = {.type = PMIX_PROC, .array = to};
-    array.size = proc_matches(&to[0], to[1].nspace, to[1].rank) ? 1 : 2;
+    array.size = !to[1].nspace[0] || proc_matches(&to[0], to[1].nspace, to[1].rank) ? 1 : 2;
     add(report, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
 }
 
@@ -34,7 +34,8 @@ static void send_report(struct report* report, pmix_status_t code, const struct 
     pmix_proc_t nobody;
     time_t now = time(NULL);
     PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
-    add(report, PMIX_EVENT_AFFECTED_PROC, about, PMIX_PROC);
+    const bool some = info_find(report->infos, report->count, PMIX_EVENT_AFFECTED_PROCS) != NULL;
+    if (!some) add(report, PMIX_EVENT_AFFECTED_PROC, about, PMIX_PROC);
     add(report, PMIX_NSPACE, about->nspace, PMIX_STRING);
     add(report, PMIX_JOBID, about->nspace, PMIX_STRING);
     add(report, PMIX_EVENT_TIMESTAMP, &now, PMIX_TIME);
@@ -79,11 +80,34 @@ void report_job_started(const struct job* job) {
                 logged(job, LOGS_JOB_EVENTS));
 }
 
+static bool any_stops(const struct job* job, enum stop stop) {
+    uint32_t rank = 0;
+    while (rank < job->size && !(job->procs[rank].stops & stop)) rank++;
+    return rank < job->size;
+}
+
 void report_launch_complete(const struct job* job) {
     struct report report = {.count = 0};
     pmix_proc_t about = whole(job);
-    send_report(&report, PMIX_LAUNCH_COMPLETE, job, &about, job->wanted & WANTS_JOB_EVENTS,
-                logged(job, LOGS_JOB_EVENTS));
+    /* Where processes stop at their first instruction, it is also the sign that they do. */
+    const bool told = job->wanted & WANTS_JOB_EVENTS || any_stops(job, STOP_ON_EXEC);
+    send_report(&report, PMIX_LAUNCH_COMPLETE, job, &about, told, logged(job, LOGS_JOB_EVENTS));
+}
+
+void report_ready_for_debug(const struct job* job, enum stop stop, const char* breakpoint) {
+    struct report report = {.count = 0};
+    struct buffer waiting = {0};
+    pmix_proc_t about = whole(job), one;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (!(job->procs[rank].stands & stop)) continue;
+        PMIX_LOAD_PROCID(&one, job->nspace, rank);
+        wire_append(&waiting, &one, sizeof one);
+    }
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = waiting.size / sizeof one, .array = waiting.data};
+    add(&report, PMIX_BREAKPOINT, breakpoint, PMIX_STRING);
+    if (array.size < job->size) add(&report, PMIX_EVENT_AFFECTED_PROCS, &array, PMIX_DATA_ARRAY);
+    send_report(&report, PMIX_READY_FOR_DEBUG, job, &about, true, 0);
+    wire_free(&waiting);
 }
 
 void report_proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {

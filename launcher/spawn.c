@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug.h"
 #include "hosts.h"
 #include "loop.h"
 #include "node.h"
@@ -91,18 +92,17 @@ static char* program_of(const pmix_app_t* app, const char* prefix) {
     return path;
 }
 
-/* What one request may ask for. Each node keeps tables of all processes of a job, so a number that no machine could
- * start must end here and not in the memory of every daemon. */
-enum { MAX_SPAWNED = 65536, MAX_APPS_SPAWNED = 256 };
+enum { MAX_APPS_SPAWNED = 256 };
 
+/* counted: by the head, as many as their target asks for. */
 static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct spread* spread,
-                             const pmix_info_t* job_info, size_t ninfo) {
+                             const pmix_info_t* job_info, size_t ninfo, bool counted) {
     bool has_argv = from->argv && from->argv[0];
     if (!from->cmd && !has_argv) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
-    if (from->maxprocs <= 0) return PMIX_ERR_BAD_PARAM;
+    if (from->maxprocs <= 0 && !counted) return PMIX_ERR_BAD_PARAM;
     if (from->maxprocs > MAX_SPAWNED) return PMIX_ERR_OUT_OF_RESOURCE;
     char* only_name[2] = {from->cmd, NULL};
-    struct app app = {.size = (uint32_t)from->maxprocs};
+    struct app app = {.size = counted ? 0 : (uint32_t)from->maxprocs};
     const char* wdir = from->cwd ? from->cwd : string_of(from, job_info, ninfo, PMIX_WDIR);
     const char* pset = info_string(from->info, from->ninfo, PMIX_PSET_NAME);
     const char* cpus = string_of(from, job_info, ninfo, PMIX_CPU_LIST);
@@ -119,7 +119,8 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     app.env = copy_strings(from->env);
     directives_apply(&app.env, job_info, ninfo);
     directives_apply(&app.env, from->info, from->ninfo);
-    pmix_status_t status = hosts_of_app(&app, spread->ppr, from->info, from->ninfo, job_info, ninfo);
+    pmix_status_t status =
+        counted ? PMIX_SUCCESS : hosts_of_app(&app, spread->ppr, from->info, from->ninfo, job_info, ninfo);
     if (status == PMIX_SUCCESS) app_put(body, &app);
     app_destruct(&app);
     return status;
@@ -203,6 +204,32 @@ static void run_request(void* argument) {
     wire_free(&request->body);
 }
 
+static pmix_status_t put_apps(struct buffer* body, const pmix_app_t* apps, size_t napps, const struct spread* spread,
+                              const pmix_info_t* job_info, size_t ninfo) {
+    struct debug_app* debugs = xcalloc(napps, sizeof *debugs);
+    pmix_status_t status = debug_read(debugs, apps, napps, job_info, ninfo);
+    int64_t asked = 0;
+    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) {
+        const bool counted = debugs[i].per_node > 0 || debugs[i].per_proc > 0;
+        status = put_app(body, &apps[i], spread, job_info, ninfo, counted);
+        asked += counted ? 0 : apps[i].maxprocs;
+        if (status == PMIX_SUCCESS && asked > MAX_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    if (status == PMIX_SUCCESS) debug_put(body, debugs, (uint32_t)napps);
+    debug_free(debugs, (uint32_t)napps);
+    return status;
+}
+
+/* They are for the launchers that the spawned processes are. */
+static bool put_launch_directives(struct buffer* body, const pmix_info_t* job_info, size_t ninfo) {
+    const pmix_value_t* directives = info_find(job_info, ninfo, PMIX_LAUNCH_DIRECTIVES);
+    struct buffer value = {0};
+    const bool good = !directives || wire_put_value(&value, directives);
+    wire_put_bytes(body, value.data, value.size);
+    wire_free(&value);
+    return good;
+}
+
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
     const struct spread spread = read_spread(job_info, ninfo);
@@ -236,15 +263,15 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
         info_true(job_info, ninfo, PMIX_IOF_FILE_ONLY) || info_true(job_info, ninfo, PMIX_OUTPUT_NOCOPY);
     const bool contradicts = (io.file && io.directory) || (in_files_alone && !jobio_has_files(&io));
     if (status == PMIX_SUCCESS && contradicts) status = PMIX_ERR_BAD_PARAM;
-    jobio_put(&request->body, &io);
+    struct buffer output = {0}; /* for each job of the spawn */
+    jobio_put(&output, &io);
+    wire_put_bytes(&request->body, output.data, output.size);
+    wire_free(&output);
     jobio_destruct(&io);
+    if (status == PMIX_SUCCESS && !put_launch_directives(&request->body, job_info, ninfo))
+        status = PMIX_ERR_NOT_SUPPORTED;
     wire_put_u32(&request->body, (uint32_t)napps);
-    int64_t asked = 0;
-    for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) {
-        status = put_app(&request->body, &apps[i], &spread, job_info, ninfo);
-        asked += apps[i].maxprocs;
-        if (status == PMIX_SUCCESS && asked > MAX_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
-    }
+    if (status == PMIX_SUCCESS) status = put_apps(&request->body, apps, napps, &spread, job_info, ninfo);
     if (status == PMIX_SUCCESS) {
         loop_post(run_request, request);
     } else {

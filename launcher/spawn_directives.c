@@ -123,6 +123,16 @@ static const struct directive {
     {PMIX_IOF_FILE_PATTERN, is_flag, FOR_JOB},
     {PMIX_IOF_FILE_ONLY, is_flag, FOR_JOB},
     {PMIX_OUTPUT_NOCOPY, is_flag, FOR_JOB},
+    {PMIX_DEBUG_STOP_ON_EXEC, is_any, FOR_BOTH}, /* debug.c looks at these, required or not */
+    {PMIX_DEBUG_STOP_IN_INIT, is_any, FOR_BOTH},
+    {PMIX_DEBUG_STOP_IN_APP, is_any, FOR_BOTH},
+    {PMIX_DEBUGGER_DAEMONS, is_flag, FOR_BOTH},
+    {PMIX_DEBUG_TARGET, is_any, FOR_BOTH},
+    {PMIX_DEBUG_JOB, is_text, FOR_BOTH},
+    {PMIX_DEBUG_DAEMONS_PER_NODE, is_number, FOR_BOTH},
+    {PMIX_DEBUG_DAEMONS_PER_PROC, is_number, FOR_BOTH},
+    {PMIX_COSPAWN_APP, is_flag, FOR_APP},
+    {PMIX_LAUNCH_DIRECTIVES, is_any, FOR_JOB},
     {PMIX_SPAWN_CHILD_SEP, is_flag, FOR_JOB},
     {PMIX_USERID, is_any, FOR_BOTH}, /* from here on what the library adds */
     {PMIX_GRPID, is_any, FOR_BOTH},

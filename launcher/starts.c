@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug.h"
 #include "head.h"
 #include "loop.h"
 #include "progress.h"
@@ -19,9 +20,12 @@ struct launch { /* a job that is being started, or whose start has failed and wh
     int requester; /* node of the process that spawned it; -1: the user */
     uint64_t id;
     bool first_runs;
-    bool answered;       /* the requester got the answer that the time was over */
-    struct timer* timer; /* until when the start may take */
-    uint32_t time_limit; /* seconds that it may run; 0: no limit */
+    bool answered;        /* the requester got the answer that the time was over */
+    struct timer* timer;  /* until when the start may take */
+    uint32_t time_limit;  /* seconds that it may run; 0: no limit */
+    uint32_t start_limit; /* seconds that its start may take; 0: no limit */
+    struct launch* next;  /* the next job of the same spawn: started when this one is */
+    pmix_nspace_t first;  /* namespace of the first of them, which is the answer */
 };
 
 static const struct options* options;
@@ -38,7 +42,7 @@ static void answer_requester(struct launch* launch) {
     struct buffer body = {0};
     if (launch->requester < 0 || launch->answered) return;
     launch->answered = true;
-    if (launch->status == PMIX_SUCCESS) wire_put_string(&body, launch->job->nspace);
+    if (launch->status == PMIX_SUCCESS) wire_put_string(&body, launch->first);
     mesh_reply(launch->requester, launch->id, launch->status, &body);
     wire_free(&body);
 }
@@ -67,6 +71,29 @@ static void time_limit_over(void* argument) {
     }
 }
 
+/* Of launches that never began. */
+static void discard(struct launch* launch) {
+    for (struct launch* next; launch; launch = next) {
+        next = launch->next;
+        job_free(launch->job);
+        free(launch);
+    }
+}
+
+/* The other jobs of the spawn, whose requester gets none of them. */
+static void end_companions(const struct job* failed) {
+    for (struct job* job = jobs_first(); job; job = job->next) {
+        pmix_proc_t all;
+        if (job == failed || job->with != failed->with) continue;
+        PMIX_LOAD_PROCID(&all, job->nspace, PMIX_RANK_WILDCARD);
+        job->launch_failed = true;
+        head_expect_end_of(&all, 1, false);
+        head_end_procs(&all, 1, true);
+    }
+}
+
+static void launch_job(struct launch* launch);
+
 static void launched(struct launch* launch) {
     struct job* job = launch->job;
     pmix_proc_t all;
@@ -80,18 +107,26 @@ static void launched(struct launch* launch) {
     }
     if (launch->status == PMIX_SUCCESS) {
         loop_cancel(launch->timer);
-        answer_requester(launch);
+        if (launch->requester < 0) headio_stdin_to(job, options);
+        /* Of a parent that has ended meanwhile. */
+        if (!job_find(job->parent.nspace)) head_end_children(job->parent.nspace);
+        if (launch->next)
+            launch_job(launch->next);
+        else
+            answer_requester(launch);
+        free(launch);
     } else {
+        discard(launch->next);
+        launch->next = NULL;
         job->term_status = launch->status;
         job->launch_failed = true;
         job->failed_launch = launch;
         job_end_unstarted(job);
         head_expect_end_of(&all, 1, false);
         head_end_procs(&all, 1, true);
+        end_companions(job);
         if (launch->requester < 0) head_end_everything(EXIT_CANNOT_START);
     }
-    if (launch->status == PMIX_SUCCESS && launch->requester < 0) headio_stdin_to(job, options);
-    if (launch->status == PMIX_SUCCESS) free(launch);
     if (job->alive == 0) head_job_over(job);
 }
 
@@ -167,6 +202,7 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
     job->first_global = process_count;
     process_count += job->size;
     job_count++;
+    job->with = job->number;
     launch->job = job;
     launch->requester = requester;
     launch->id = id;
@@ -175,6 +211,7 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
 
 static void launch_job(struct launch* launch) {
     launches++;
+    if (launch->start_limit > 0) launch->timer = loop_after(launch->start_limit, start_takes_too_long, launch);
     launch->job->starting = true;
     job_place_beside_others(launch->job);
     jobs_add(launch->job);
@@ -198,36 +235,94 @@ static void inherit_env(struct app* app, const pmix_proc_t* parent) {
     app->env = all;
 }
 
-void on_spawn(int from, uint64_t id, struct buffer* body) {
+/* What the jobs of one spawn have in common. */
+struct spawn {
+    int from;
+    uint64_t id;
     pmix_proc_t requester, parent;
-    wire_get_proc(body, &requester);
-    wire_get_proc(body, &parent);
-    struct layout layout = layout_get(body);
-    uint32_t wanted = wire_get_u32(body), start_limit = wire_get_u32(body), time_limit = wire_get_u32(body);
-    struct job_io io;
-    jobio_get(body, &io);
+    struct layout layout;
+    uint32_t wanted, start_limit, time_limit;
+    struct buffer io, directives; /* views, which each job reads anew */
+};
+
+/* The applications are taken over. `first`: the launch of the spawn's first job, NULL for that one itself. */
+static pmix_status_t prepare(const struct spawn* spawn, struct app* apps, uint32_t count, struct debug_app* debugs,
+                             const struct launch* first, struct launch** made) {
+    for (uint32_t i = 0; i < count; i++) inherit_env(&apps[i], &spawn->parent);
+    pmix_status_t status = debug_place(&apps[0], &debugs[0], first ? first->job : NULL);
+    if (status == PMIX_SUCCESS && !apps_keep_to(apps, count, (uint32_t)mesh_nodes(), mesh_alive))
+        status = PMIX_ERR_JOB_ALLOC_FAILED;
+    if (status != PMIX_SUCCESS) {
+        apps_free(apps, count);
+        return status;
+    }
+    struct launch* launch = launch_new(apps, count, spawn->layout, &spawn->parent, spawn->from, spawn->id);
+    if (!launch) return PMIX_ERR_JOB_INSUFFICIENT_RESOURCES;
+    struct job* job = launch->job;
+    struct buffer io = spawn->io;
+    jobio_get(&io, &job->io);
+    wire_append(&job->directives, spawn->directives.data, spawn->directives.size);
+    debug_apply(job, debugs);
+    if (job->is_debugger) process_count -= job->size; /* the user's processes are numbered without it */
+    job->requester = spawn->requester;
+    /* A debugger that fails does not end what it looks at. */
+    job->wanted = spawn->wanted | (job->is_debugger ? IS_RECOVERABLE : 0);
+    job->with = first ? first->job->number : job->number;
+    PMIX_LOAD_NSPACE(launch->first, first ? first->first : job->nspace);
+    launch->time_limit = spawn->time_limit;
+    launch->start_limit = spawn->start_limit;
+    *made = launch;
+    return PMIX_SUCCESS;
+}
+
+/* One job of the applications, and one of each that is apart from them. */
+static pmix_status_t prepare_all(const struct spawn* spawn, struct app* apps, uint32_t count, struct debug_app* debugs,
+                                 struct launch** first) {
+    const uint32_t together = debug_sort(apps, debugs, count);
+    const uint32_t jobs_before = job_count, processes_before = process_count;
+    pmix_status_t status = PMIX_SUCCESS;
+    struct launch** last = first;
+    uint32_t done = 0;
+    while (done < count && status == PMIX_SUCCESS) {
+        const uint32_t next = done == 0 ? together : done + 1, size = next - done;
+        struct app* own = memcpy(xcalloc(size, sizeof *own), apps + done, size * sizeof *own);
+        status = prepare(spawn, own, size, &debugs[done], done == 0 ? NULL : *first, last);
+        if (status == PMIX_SUCCESS) last = &(*last)->next;
+        done = next;
+    }
+    if (status == PMIX_SUCCESS) return status;
+    for (; done < count; done++) app_destruct(&apps[done]);
+    discard(*first);
+    job_count = jobs_before;
+    process_count = processes_before;
+    return status;
+}
+
+void on_spawn(int from, uint64_t id, struct buffer* body) {
+    struct spawn spawn = {.from = from, .id = id};
+    wire_get_proc(body, &spawn.requester);
+    wire_get_proc(body, &spawn.parent);
+    spawn.layout = layout_get(body);
+    spawn.wanted = wire_get_u32(body);
+    spawn.start_limit = wire_get_u32(body);
+    spawn.time_limit = wire_get_u32(body);
+    spawn.io = wire_get_view(body);
+    spawn.directives = wire_get_view(body);
     uint32_t count = wire_get_u32(body);
-    if (body->bad || count > body->size || head_is_ending()) {
-        jobio_destruct(&io);
+    if (body->bad || count == 0 || count > body->size || head_is_ending()) {
         mesh_reply(from, id, head_is_ending() ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
         return;
     }
     struct app* apps = apps_get(body, count);
-    for (uint32_t i = 0; i < count; i++) inherit_env(&apps[i], &parent);
-    bool there = apps_keep_to(apps, count, (uint32_t)mesh_nodes(), mesh_alive);
-    struct launch* launch = there ? launch_new(apps, count, layout, &parent, from, id) : NULL;
-    if (!launch) {
-        jobio_destruct(&io);
-        if (!there) apps_free(apps, count);
-        mesh_reply(from, id, there ? PMIX_ERR_JOB_INSUFFICIENT_RESOURCES : PMIX_ERR_JOB_ALLOC_FAILED, NULL);
-        return;
-    }
-    launch->job->requester = requester;
-    launch->job->wanted = wanted;
-    launch->job->io = io;
-    launch->time_limit = time_limit;
-    if (start_limit > 0) launch->timer = loop_after(start_limit, start_takes_too_long, launch);
-    launch_job(launch);
+    struct debug_app* debugs = debug_get(body, count);
+    struct launch* first = NULL;
+    const pmix_status_t status = prepare_all(&spawn, apps, count, debugs, &first);
+    if (status == PMIX_SUCCESS)
+        launch_job(first);
+    else
+        mesh_reply(from, id, status, NULL);
+    free(apps); /* what was in them is the jobs' */
+    debug_free(debugs, count);
 }
 
 void starts_job_over(struct job* job) {

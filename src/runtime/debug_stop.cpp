@@ -3,6 +3,7 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <iterator>
@@ -24,9 +25,20 @@ using common::InfoList;
 using common::InfoView;
 using common::ProcId;
 
-// All ranks (true), or one of them.
+bool is_one_of(const pmix_data_array_t& array, const ProcId& self) noexcept {
+    const auto is_self = [&](pmix_rank_t rank) { return rank == self.rank || rank == PMIX_RANK_WILDCARD; };
+    const auto* ranks = static_cast<const pmix_rank_t*>(array.array);
+    const auto* procs = static_cast<const pmix_proc_t*>(array.array);
+    if (array.type == PMIX_PROC_RANK) return std::any_of(ranks, ranks + array.size, is_self);
+    return array.type == PMIX_PROC && std::any_of(procs, procs + array.size, [&](const pmix_proc_t& proc) {
+               return is_self(proc.rank) && common::nspace_view(proc.nspace) == self.nspace;
+           });
+}
+
+// All ranks (true), one of them, or several.
 bool means(const pmix_value_t& value, const ProcId& self) noexcept {
     if (value.type == PMIX_PROC_RANK) return value.data.rank == self.rank || value.data.rank == PMIX_RANK_WILDCARD;
+    if (value.type == PMIX_DATA_ARRAY) return value.data.darray != nullptr && is_one_of(*value.data.darray, self);
     return common::truth_of(value) == PMIX_BOOL_TRUE;
 }
 

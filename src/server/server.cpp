@@ -89,8 +89,8 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, deletions, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),
-      query(observers, host, registry, segments, peers, options.id, uri, openpmix_uri, monitors.usage(),
-            {counters, budget, host, loop}),
+      query(observers, host, registry, segments, peers, options.id, uri, openpmix_uri, options.local_jobs,
+            monitors.usage(), {counters, budget, host, loop}),
       fabrics(host, blocking_tasks, query.inventory(), options.hostname) {
     // The order counts in two places. Groups come before the events: what they announce of a member or a namespace that
     // ends must not stay in the cache. Compaction comes after all that answers requests: an answer may still carry the

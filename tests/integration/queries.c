@@ -576,6 +576,7 @@ static void each(int argc, char** argv) {
                 {PMIX_QUERY_PROC_RESOURCE_USAGE, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_NODE_RESOURCE_USAGE, PMIX_DATA_ARRAY},
                 {PMIX_QUERY_SPAWN_SUPPORT, PMIX_STRING},
+                {PMIX_QUERY_DEBUG_SUPPORT, PMIX_STRING},
                 {PMIX_DAEMON_MEMORY, PMIX_FLOAT},
                 {PMIX_CLIENT_AVG_MEMORY, PMIX_FLOAT},
                 {PMIX_AVAIL_PHYS_MEMORY, PMIX_UINT64},

@@ -206,6 +206,13 @@ Result<Value> described_attributes(const std::string* names, size_t n) {
     return as_array(std::move(rows).value());
 }
 
+std::string supported_strings(Function function, Levels levels) {
+    std::string list;
+    for (const AttributeRow& row : kAttributes)
+        if (row.function == function && (row.levels & levels) != 0) add_word(list, attribute_at(row.attribute).string);
+    return list;
+}
+
 std::string supported_query_keys(Levels levels) {
     levels = widened(levels);
     std::string list;

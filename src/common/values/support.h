@@ -94,6 +94,8 @@ const char* function_name(Function function) noexcept;
 
 // "PMIx_Init,PMIx_Finalize,...": what a level has, second forms included. Empty: nothing.
 std::string supported_functions(Levels levels);
+// Strings of the attributes, comma-separated.
+std::string supported_strings(Function function, Levels levels);
 // A PMIX_DATA_ARRAY of PMIX_REGATTR, or PMIX_UNDEF where the level supports none.
 Result<Value> supported_attributes(Function function, Levels levels);
 // The same for names that a host registered; a name that is in no header is its own string.

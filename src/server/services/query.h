@@ -27,10 +27,10 @@ class Query {
   public:
     Query(const LifecycleObservers& observers, Host& host, const Registry& registry, const Segments& segments,
           const std::map<uint64_t, std::shared_ptr<Peer>>& peers, const common::ProcId& server, const std::string& uri,
-          const std::string& openpmix_uri, UsageMonitors& usage, CounterSources counters)
+          const std::string& openpmix_uri, bool starts_jobs, UsageMonitors& usage, CounterSources counters)
         : host_(host),
           host_attributes_(host.attributes()),
-          known_{observers, registry, segments, host_attributes_, inventory_, peers, server, uri, openpmix_uri},
+          known_{observers, registry, segments, host, starts_jobs, inventory_, peers, server, uri, openpmix_uri},
           usage_(usage),
           counters_(counters) {}
 

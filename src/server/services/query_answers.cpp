@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "common/base/comma_list.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
 #include "common/values/support.h"
@@ -376,10 +377,34 @@ Result<Value> node_memory(const Question& q) {
     return Value::number(static_cast<uint64_t>(pages) * static_cast<uint64_t>(page), PMIX_UINT64);
 }
 
-Result<Value> spawn_support(const Question& q) {
-    const std::string list = q.known.host_attributes.strings_of("PMIx_Spawn");
+// What the host has, or this library itself where a tool has no other host.
+std::string spawn_attributes(const Question& q) {
+    if (q.known.starts_jobs && !q.known.host.has(common::Function::PMIx_Spawn))
+        return common::supported_strings(common::Function::PMIx_Spawn, common::level::client | common::level::tool);
+    return q.known.host.attributes().strings_of("PMIx_Spawn");
+}
+
+Result<Value> list_or_nothing(const std::string& list) {
     if (list.empty()) return PMIX_ERR_NOT_FOUND;
     return Value::string(list);
+}
+
+Result<Value> spawn_support(const Question& q) {
+    return list_or_nothing(spawn_attributes(q));
+}
+
+Result<Value> debug_support(const Question& q) {
+    static constexpr std::string_view kOfDebuggers[] = {
+        PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,     PMIX_DEBUG_STOP_IN_APP,     PMIX_DEBUG_TARGET,
+        PMIX_DEBUGGER_DAEMONS,   PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_DEBUG_DAEMONS_PER_PROC};
+    std::string list;
+    const std::string all = spawn_attributes(q);
+    for (const std::string_view one : common::CommaList(all)) {
+        if (std::ranges::find(kOfDebuggers, one) == std::end(kOfDebuggers)) continue;
+        if (!list.empty()) list += ',';
+        list += one;
+    }
+    return list_or_nothing(list);
 }
 
 Result<Value> process_pid(const Question& q) {
@@ -420,6 +445,7 @@ constexpr Row kRows[] = {
     {PMIX_QUERY_AVAIL_SERVERS, &servers},
     {PMIX_QUERY_MEMORY_USAGE, &memory_usage},
     {PMIX_QUERY_SPAWN_SUPPORT, &spawn_support},
+    {PMIX_QUERY_DEBUG_SUPPORT, &debug_support},
     {PMIX_DAEMON_MEMORY, &daemon_memory},
     {PMIX_CLIENT_AVG_MEMORY, &client_memory},
     {PMIX_AVAIL_PHYS_MEMORY, &node_memory},

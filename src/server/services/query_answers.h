@@ -16,7 +16,7 @@
 #include "common/values/value.h"
 #include "server/base/lifecycle.h"
 #include "server/base/peer.h"
-#include "server/host/host_attributes.h"
+#include "server/host/host.h"
 #include "server/jobs/inventory.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
@@ -28,7 +28,8 @@ struct Known {
     const LifecycleObservers& observers;
     const Registry& registry;
     const Segments& segments;
-    const HostAttributes& host_attributes;
+    const Host& host;
+    const bool starts_jobs;  // by itself, where the host does not (a tool's server)
     const Inventory& inventory;
     const std::map<uint64_t, std::shared_ptr<Peer>>& peers;
     const common::ProcId& server;

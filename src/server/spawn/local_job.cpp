@@ -39,9 +39,24 @@ pmix_status_t check_hosts(InfoView infos, std::string_view hostname) {
     return here ? PMIX_SUCCESS : PMIX_ERR_JOB_ALLOC_FAILED;
 }
 
-pmix_status_t check(InfoView infos, std::string_view hostname) {
+// What a debugger asks for is refused where it cannot be had, required or not: it would wait for what never stops.
+// Where the processes of one application stop, nobody else could know.
+pmix_status_t check_stops(InfoView infos, bool of_job) {
+    constexpr const char* kNotHere[] = {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUGGER_DAEMONS, PMIX_COSPAWN_APP};
+    constexpr const char* kOfJob[] = {PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP};
+    for (const char* key : kNotHere)
+        if (infos.flag(key)) return PMIX_ERR_NOT_SUPPORTED;
+    for (const char* key : kOfJob) {
+        const pmix_info_t* info = of_job ? nullptr : infos.find(key);
+        if (info != nullptr && common::truth_of(info->value) != PMIX_BOOL_FALSE) return PMIX_ERR_NOT_SUPPORTED;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t check(InfoView infos, std::string_view hostname, bool of_job) {
     pmix_status_t rc =
         common::check_required(infos, common::Function::PMIx_Spawn, common::level::client | common::level::tool);
+    if (rc == PMIX_SUCCESS) rc = check_stops(infos, of_job);
     for (const pmix_info_t& info : infos)
         if (rc == PMIX_SUCCESS) rc = check_variable(info);
     return rc == PMIX_SUCCESS ? check_hosts(infos, hostname) : rc;
@@ -170,7 +185,8 @@ pmix_status_t describe(InfoView infos, LocalJob& job) {
     // For the processes themselves, or for the launcher that they are.
     for (const pmix_info_t& info : infos) {
         const std::string_view key = common::key_view(info);
-        const bool for_them = key == PMIX_DEBUG_STOP_IN_INIT || key == PMIX_LAUNCH_DIRECTIVES;
+        const bool for_them = key == PMIX_DEBUG_STOP_IN_INIT || key == PMIX_DEBUG_STOP_IN_APP ||
+                              key == PMIX_DEBUG_TARGET || key == PMIX_LAUNCH_DIRECTIVES;
         if (for_them && w.rc == PMIX_SUCCESS) w.rc = job.description.append(info);
     }
     return w.rc;
@@ -222,9 +238,9 @@ Result<std::unique_ptr<LocalJob>> read_local_job(std::string nspace, const commo
     auto job = std::make_unique<LocalJob>();
     job->nspace = std::move(nspace);
     job->parent = parent;
-    pmix_status_t rc = check(infos, hostname);
+    pmix_status_t rc = check(infos, hostname, true);
     for (const pmix_app_t& app : apps)
-        if (rc == PMIX_SUCCESS) rc = check({app.info, app.ninfo}, hostname);
+        if (rc == PMIX_SUCCESS) rc = check({app.info, app.ninfo}, hostname, false);
     if (rc == PMIX_SUCCESS) rc = read_options(infos, *job);
     uint64_t total = 0;
     for (const pmix_app_t& from : apps) {

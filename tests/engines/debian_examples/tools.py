@@ -20,8 +20,7 @@ TOOLS = [Tool(*one) for one in (
     # What it does start it waits for in vain, with 4.2.2 too: for the end of a job of its own name.
     ("tool", ["--spawn", "/no/such/program"], False, 256 - 190, {r"Failed to spawn PMIX_ERR_JOB_EXE_NOT_FOUND$": 1}),
     ("debugger", ["--attach", "@JOB@"], True, 0, {r"Query returned @JOB@$": 1}),
-    # pmixrun stops nobody for debuggers, and says so by not answering PMIX_QUERY_DEBUG_SUPPORT
-    ("debugger", [], True, 0, {r"PMIx Query returned an incorrect number of results": 1}),
+    # Without --attach it waits for ever beside pmixrun: where a host can start jobs beside each other it starts none.
     ("debugger", [], False, 231, NO_SERVER),
     ("launcher", [], True, 231, NO_SERVER),  # it wants the system's server
     ("launcher", [], False, 231, NO_SERVER),

@@ -157,14 +157,44 @@ TEST_F(DebugStop, AToolThatWasStartedAsAProcessOfAJobStopsToo) {
     expect_stop("launcher", true);
 }
 
+// The attribute's value as the Standard has it for several processes, and as a list of processes.
+TEST_F(DebugStop, OneOfSeveralStops) {
+    pmix_rank_t ranks[] = {3, 1};
+    pmix_data_array_t array{PMIX_PROC_RANK, 2, ranks};
+    InfoList several;
+    several.append(PMIX_DEBUG_STOP_IN_INIT, &array, PMIX_DATA_ARRAY);
+    add_job("several", several);
+    expect_stop("several", false);
+
+    Waiting::seen.clear();
+    pmix_proc_t procs[] = {ProcId("named", 0).to_c(), ProcId("named", 1).to_c()};
+    pmix_data_array_t list{PMIX_PROC, 2, procs};
+    InfoList named;
+    named.append(PMIX_DEBUG_STOP_IN_INIT, &list, PMIX_DATA_ARRAY);
+    add_job("named", named);
+    expect_stop("named", false);
+}
+
 TEST_F(DebugStop, WhoIsNotMeantGoesOn) {
-    InfoList other, no;
+    InfoList other, no, others, elsewhere, text;
+    pmix_rank_t ranks[] = {0, 2};
+    pmix_data_array_t array{PMIX_PROC_RANK, 2, ranks};
+    others.append(PMIX_DEBUG_STOP_IN_INIT, &array, PMIX_DATA_ARRAY);
+    add_job("others", others);
+    pmix_proc_t procs[] = {ProcId("others", 1).to_c()};
+    pmix_data_array_t list{PMIX_PROC, 1, procs};
+    elsewhere.append(PMIX_DEBUG_STOP_IN_INIT, &list, PMIX_DATA_ARRAY);
+    add_job("elsewhere", elsewhere);
+    uint32_t numbers[] = {1};
+    pmix_data_array_t of_numbers{PMIX_UINT32, 1, numbers};
+    text.append(PMIX_DEBUG_STOP_IN_INIT, &of_numbers, PMIX_DATA_ARRAY);
+    add_job("numbers", text);
     const pmix_rank_t rank = 0;
     other.append(PMIX_DEBUG_STOP_IN_INIT, &rank, PMIX_PROC_RANK);
     add_job("other", other);
     no.append_flag(PMIX_DEBUG_STOP_IN_INIT, false);
     add_job("no", no);
-    for (const char* name : {"other", "no"}) {
+    for (const char* name : {"other", "no", "others", "elsewhere", "numbers"}) {
         Child child(ProcId(name, 1).to_c(), false);
         EXPECT_TRUE(child.is_through(60'000)) << name;
         EXPECT_STATUS(PMIX_SUCCESS, child.said());

@@ -129,20 +129,27 @@ TEST_F(QueryTest, RegisterAttributes_AllPairs_NoneIsARepeat) {
 }
 
 // proves: PMIx_Query_info PMIX_QUERY_SUPPORTED_KEYS PMIX_QUERY_SUPPORTED_QUALIFIERS client
-// proves: PMIx_Query_info PMIX_QUERY_SPAWN_SUPPORT server
+// proves: PMIx_Query_info PMIX_QUERY_SPAWN_SUPPORT PMIX_QUERY_DEBUG_SUPPORT server
 TEST_F(QueryTest, SupportedKeysAndQualifiers) {
     start();
-    char entry[] = "query", one[] = "PMIX_QUERY_QUEUE_LIST", spawn[] = "spawn", two[] = "PMIX_MAPBY";
+    char entry[] = "query", one[] = "PMIX_QUERY_QUEUE_LIST", spawn[] = "spawn", two[] = "PMIX_MAPBY",
+         three[] = "PMIX_DEBUG_STOP_ON_EXEC", four[] = "PMIX_DEBUG_TARGET";
     char* attributes[] = {one, nullptr};
-    char* spawning[] = {two, nullptr};
+    char* spawning[] = {three, two, four, nullptr};
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, Ask({PMIX_QUERY_DEBUG_SUPPORT}).status) << "nothing is registered";
+    EXPECT_EQ(1, host.upcalls) << "it may have an answer";
+    host.upcalls = 0;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(entry, attributes));
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Register_attributes(spawn, spawning));
-    Ask keys({PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT});
+    Ask keys({PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT, PMIX_QUERY_DEBUG_SUPPORT});
     ASSERT_STATUS(PMIX_SUCCESS, keys.status);
     const std::string list = "," + keys.text(PMIX_QUERY_SUPPORTED_KEYS) + ",";
     for (const char* key : {PMIX_QUERY_ATTRIBUTE_SUPPORT, PMIX_QUERY_NAMESPACES, PMIX_QUERY_QUEUE_LIST})
         EXPECT_NE(std::string::npos, list.find("," + std::string(key) + ",")) << key;
-    EXPECT_EQ(PMIX_MAPBY, keys.text(PMIX_QUERY_SPAWN_SUPPORT));
+    const std::string of_debuggers = std::string(PMIX_DEBUG_STOP_ON_EXEC) + "," + PMIX_DEBUG_TARGET;
+    EXPECT_EQ(std::string(PMIX_DEBUG_STOP_ON_EXEC) + "," + PMIX_MAPBY + "," + PMIX_DEBUG_TARGET,
+              keys.text(PMIX_QUERY_SPAWN_SUPPORT));
+    EXPECT_EQ(of_debuggers, keys.text(PMIX_QUERY_DEBUG_SUPPORT));
     Ask qualifiers({PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_MEMORY_USAGE, PMIX_QUERY_NAMESPACES});
     ASSERT_STATUS(PMIX_SUCCESS, qualifiers.status);
     EXPECT_EQ(std::string(PMIX_NSPACE) + "," + PMIX_RANK + "," + PMIX_PROCID + "," + PMIX_HOSTNAME + "," + PMIX_NODEID +
