@@ -148,6 +148,25 @@ static int take_signals(void) {
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
+/* The tool that has started this pmixrun is connected here, and raises this for the process of our name. */
+static void tell_release(void* unused) {
+    (void)unused;
+    mesh_send(mesh_head(), FRAME_RELEASED, NULL);
+}
+
+static void released(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    loop_post(tell_release, NULL);
+    if (done) done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static pmix_status_t watch_release(void) {
+    pmix_status_t code = PMIX_DEBUGGER_RELEASE;
+    pmix_status_t status = PMIx_Register_event_handler(&code, 1, NULL, 0, released, NULL, NULL);
+    return status < 0 ? status : PMIX_SUCCESS; /* a positive one is the handler's reference */
+}
+
 static pmix_status_t start_server(void) {
     pmix_info_t info[9];
     size_t count = 6;
@@ -179,6 +198,7 @@ static pmix_status_t start_server(void) {
         directives_register();
     }
     if (status == PMIX_SUCCESS) status = clients_watch_connections();
+    if (status == PMIX_SUCCESS && node.options->liaison >= 0 && mesh_self() == 0) status = watch_release();
     for (size_t i = 0; i < count; i++) PMIX_INFO_DESTRUCT(&info[i]);
     return status;
 }

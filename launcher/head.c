@@ -451,6 +451,26 @@ static void time_over(void* argument) {
     head_end_everything(EXIT_TIMEOUT);
 }
 
+/* --- the tool that has started this pmixrun ----------------------------------------------------------------------- */
+
+static void on_released(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id, (void)body;
+    liaison_release(options->liaison);
+}
+
+static void liaison_ready(int fd, short events, void* argument) {
+    (void)events, (void)argument;
+    struct tidings tidings = liaison_read(fd);
+    if (!tidings.good) loop_unwatch(fd);
+    if (tidings.gone && !ending) {
+        head_say("the tool that has started this is gone: ending the job");
+        head_end_everything(128 + SIGHUP);
+    } else if (!starts_begun() && !ending) {
+        starts_begin(&tidings);
+    }
+    infos_free(tidings.infos, tidings.count);
+}
+
 int head_main(const struct options* given, const char* server_nspace, const struct keeper* keeper,
               const pid_t* node_daemons, int* sockets) {
     static const frame_handler handlers[FRAME_KINDS] = {
@@ -462,6 +482,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
         [FRAME_PROGRESS] = on_progress,
         [FRAME_OUTPUT_LOST] = on_output_lost,
         [FRAME_READY_FOR_DEBUG] = on_ready_for_debug,
+        [FRAME_RELEASED] = on_released,
     };
     options = given;
     keeper_pid = keeper->pid;
@@ -482,8 +503,13 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(keeper_line, POLLIN, keeper_ready, NULL);
     daemons_watch(node_daemons, options->nodes, kUntilForced, maybe_stop);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
-    starts_begin(options, server_nspace);
+    starts_prepare(options, server_nspace);
+    if (options->liaison >= 0)
+        loop_watch(options->liaison, POLLIN, liaison_ready, NULL);
+    else
+        starts_begin(NULL);
     loop_run(&stop);
+    if (options->liaison >= 0) liaison_end(options->liaison);
     headio_end();
     if (!sweep_processes(KILLED_SECONDS) && exit_status == 0) exit_status = EXIT_DAEMON;
     return exit_status;

@@ -22,7 +22,7 @@
  *     loop.c, mesh.c, wire.c   one thread, frames between processes, bytes and values in them
  *     memory.c     what jobs held goes back to the system
  *     sweep.c      leaving nothing behind; keeper.c: also when the head and its daemons are killed; sweeper.c: no file
- *     waits.c      waits outside of the loop
+ *     waits.c      waits outside of the loop         liaison.c   with a tool that has started this pmixrun
  *
  * The nodes are fully connected by Unix sockets made before the fork, so no process has to look for another. */
 #include <errno.h>
@@ -37,6 +37,7 @@
 
 #include "head.h"
 #include "keeper.h"
+#include "liaison.h"
 #include "node.h"
 #include "sweep.h"
 #include "sweeper.h"
@@ -114,12 +115,16 @@ int main(int argc, char** argv) {
 
     have_streams();
     head_block_signals(&signals);
+    options.liaison = liaison_name() ? liaison_start() : -1;
     sweep_spare_children();
     const double until = waits_until(options.timeout > 0 && options.timeout < kStart ? options.timeout : kStart);
     if (!sweeper_start(session, sizeof session, until)) fail("a private directory");
     sweep_become_subreaper();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
-    snprintf(name, sizeof name, "wireup.%d", (int)getpid());
+    if (options.liaison >= 0)
+        snprintf(name, sizeof name, "%s", liaison_name());
+    else
+        snprintf(name, sizeof name, "wireup.%d", (int)getpid());
     allow_descriptors(processes, &limit);
     connect_all(processes);
     if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all, until)) {

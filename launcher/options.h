@@ -26,6 +26,7 @@ struct options {
     enum input_to input_to;
     uint32_t input_rank;
     bool verbose;
+    int liaison; /* line to liaison.h's process; -1: no tool has started this pmixrun */
 };
 
 /* What they mean for the job of the command line; the caller's to destruct. */

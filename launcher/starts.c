@@ -333,12 +333,41 @@ void starts_job_over(struct job* job) {
     job->failed_launch = NULL;
 }
 
-void starts_begin(const struct options* given, const char* server_nspace) {
+void starts_prepare(const struct options* given, const char* server_nspace) {
     options = given;
     base_name = server_nspace;
+}
+
+bool starts_begun(void) {
+    return job_count > 0;
+}
+
+/* Where the processes are to stop; the tool gets the events of its job without asking. */
+static pmix_status_t direct(struct job* job, const struct tidings* tidings) {
+    pmix_app_t* apps = xcalloc(job->app_count, sizeof *apps);
+    struct debug_app* debugs = xcalloc(job->app_count, sizeof *debugs);
+    for (uint32_t i = 0; i < job->app_count; i++) apps[i].maxprocs = (int)job->apps[i].size;
+    pmix_status_t status = debug_read(debugs, apps, job->app_count, tidings->infos, tidings->count);
+    if (status == PMIX_SUCCESS && debugs[0].debugger) status = PMIX_ERR_BAD_PARAM;
+    if (status == PMIX_SUCCESS) debug_apply(job, debugs);
+    job->requester = tidings->tool;
+    if (tidings->tool.nspace[0]) job->wanted |= WANTS_JOB_EVENTS;
+    debug_free(debugs, job->app_count);
+    free(apps);
+    return status;
+}
+
+void starts_begin(const struct tidings* tidings) {
     struct layout layout = {options->placement, options->placement};
     struct launch* first = launch_new(options->apps, options->app_count, layout, NULL, -1, 0);
     first->job->io = options_io(options);
+    const pmix_status_t status = tidings ? direct(first->job, tidings) : PMIX_SUCCESS;
+    if (status != PMIX_SUCCESS) {
+        head_say("the tool's directives for the job cannot be met: %s", PMIx_Error_string(status));
+        discard(first);
+        head_end_everything(EXIT_CANNOT_START);
+        return;
+    }
     progress_begin(first->job->size);
     launch_job(first);
 }

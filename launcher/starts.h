@@ -9,10 +9,13 @@
 #define PMIXRUN_STARTS_H
 
 #include "job.h"
+#include "liaison.h"
 #include "options.h"
 
-/* Starts the job of the command line. */
-void starts_begin(const struct options* options, const char* server_nspace);
+void starts_prepare(const struct options* options, const char* server_nspace);
+/* Starts the job of the command line, as the tool that has started this pmixrun wants it; NULL: nobody has. */
+void starts_begin(const struct tidings* tidings);
+bool starts_begun(void);
 bool starts_in_progress(void);
 /* All its processes have ended, and the nodes know it. */
 void starts_job_over(struct job* job);

@@ -458,16 +458,14 @@ static void support(void) {
 
 static char** arguments; /* pmixrun, nodes */
 
-static void start_launcher(pmix_nspace_t launcher) {
-    pmix_info_t alone, directive;
+static void spawn_launcher(const char* environment, pmix_nspace_t launcher) {
+    pmix_info_t directive;
     pmix_data_array_t directives = {.type = PMIX_INFO, .size = 1, .array = &directive};
     char* words[] = {arguments[0], "-n",       "3", "--nodes", arguments[1], (char*)(uintptr_t)program,
                      "app",        "indirect", NULL};
     pmix_app_t app;
-    alarm(200);
-    PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
-    CHECK_OK(PMIx_tool_init(&me, &alone, 1));
     PMIX_APP_CONSTRUCT(&app);
+    if (environment) set_env(&app, environment);
     app.cmd = strdup(words[0]);
     app.argv = calloc(9, sizeof *app.argv);
     for (int i = 0; words[i]; i++) app.argv[i] = strdup(words[i]);
@@ -477,6 +475,14 @@ static void start_launcher(pmix_nspace_t launcher) {
     option(PMIX_SPAWN_TOOL, &yes, PMIX_BOOL);
     option(PMIX_DEBUG_STOP_IN_INIT, &yes, PMIX_BOOL);
     CHECK_OK(spawn_with_options(&app, 1, launcher));
+}
+
+static void start_launcher(pmix_nspace_t launcher) {
+    pmix_info_t alone;
+    alarm(200);
+    PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_tool_init(&me, &alone, 1));
+    spawn_launcher(NULL, launcher);
 }
 
 static void connect_to(const char* launcher) {
@@ -539,6 +545,21 @@ static void indirect_early(void) {
     start_launcher(launcher);
     release(launcher, 0);
     connect_to(launcher);
+    debug_job_of(launcher);
+    end();
+}
+
+/* The launcher is started by another host than the tool: by the pmixrun around this one. */
+static void indirect_by_host(void) {
+    pmix_nspace_t launcher;
+    char environment[600];
+    snprintf(environment, sizeof environment, "PMIX_LAUNCHER_RNDZ_URI=%s", getenv("PMIX_SERVER_URI_WIREUP"));
+    begin();
+    spawn_launcher(environment, launcher);
+    const int ready = await(PMIX_READY_FOR_DEBUG, launcher);
+    CHECK(strcmp(heard[ready].breakpoint, "pmix-tool-init") == 0);
+    connect_to(launcher);
+    release(launcher, 0);
     debug_job_of(launcher);
     end();
 }
@@ -734,6 +755,7 @@ int main(int argc, char** argv) {
         {"indirect", indirect},
         {"indirect_early", indirect_early},
         {"indirect_gone", indirect_gone},
+        {"indirect_by_host", indirect_by_host},
         {"alone", alone},
     };
     static char self[4096];
