@@ -987,9 +987,9 @@ typedef enum {
 #define PMIX_LOG_COMPLETION                "pmix.logcomp"      /* bool: log the end of the job */
 
 /* Debuggers (chapter 18): where processes stop for a debugger, and what a daemon attaches to. */
-#define PMIX_DEBUG_STOP_ON_EXEC     "pmix.dbg.exec"   /* stop at the first instruction; bool or pmix_rank_t */
-#define PMIX_DEBUG_STOP_IN_INIT     "pmix.dbg.init"   /* stop in PMIx_Init; bool or pmix_rank_t */
-#define PMIX_DEBUG_STOP_IN_APP      "pmix.dbg.notify" /* stop where the program says; bool or pmix_rank_t */
+#define PMIX_DEBUG_STOP_ON_EXEC     "pmix.dbg.exec"   /* stop at the first instruction; bool or pmix_rank_t or array of it */
+#define PMIX_DEBUG_STOP_IN_INIT     "pmix.dbg.init"   /* stop in PMIx_Init; bool or pmix_rank_t or array of it */
+#define PMIX_DEBUG_STOP_IN_APP      "pmix.dbg.notify" /* stop where the program says; bool or pmix_rank_t or array of it */
 #define PMIX_BREAKPOINT             "pmix.brkpnt"     /* char*: name of the place it stops at */
 #define PMIX_DEBUG_TARGET           "pmix.dbg.tgt"    /* pmix_proc_t*: processes to be debugged */
 #define PMIX_DEBUG_DAEMONS_PER_PROC "pmix.dbg.dpproc" /* uint16_t: daemons beside each process */
