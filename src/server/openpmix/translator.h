@@ -26,6 +26,7 @@
 #include "server/base/scheduler.h"
 #include "server/namespaces/registry.h"
 #include "server/namespaces/segments.h"
+#include "server/openpmix/earlier_invitations.h"
 #include "server/openpmix/invitations.h"
 #include "server/openpmix/job_data.h"
 
@@ -145,6 +146,7 @@ class OpenPmixTranslator {
     // ---- invitations (translator_groups.cpp) ----
     bool group_invite(uint32_t tag, common::Bytes payload);
     bool group_join(uint32_t tag, common::Bytes payload);
+    void complete_group_event(common::NotifyEventRequest& event);
     common::NotifyEventRequest event_of_client(pmix_status_t code, const common::InfoList& infos) const;
     void announce(pmix_status_t code, const common::InfoList& infos);
     void tell_client(pmix_status_t code, const common::InfoList& infos);
@@ -208,6 +210,7 @@ class OpenPmixTranslator {
     uint64_t lost_events_ = 0;                        // of those, the account being full
     std::map<uint64_t, size_t> pulls_;                // by reference: the client's number for it
     OpenPmixInvitations invitations_;
+    EarlierInvitations earlier_;
     std::map<std::string, Invite, std::less<>> invites_;  // by group
     std::vector<Numbered> numbered_;
     bool listens_ = false;  // to the events of invitations

@@ -320,6 +320,34 @@ bool OpenPmixTranslator::group_join(uint32_t tag, common::Bytes payload) {
     return true;
 }
 
+// An event that a client before OpenPMIx 7 has sent for an invitation, with what later ones say as well.
+void OpenPmixTranslator::complete_group_event(common::NotifyEventRequest& event) {
+    if (traits_.forms_invited || !common::is_group_event(event.status)) return;
+    const InfoView said(event.infos.data(), event.infos.size());
+    ProcList targets;
+    if (const pmix_info_t* custom = said.find(PMIX_EVENT_CUSTOM_RANGE)) common::read_proc_array(custom->value, targets);
+    std::string_view name;
+    std::string group;
+    if (said.get(PMIX_GROUP_ID, &name) == PMIX_SUCCESS) group = name;
+    InfoList more;
+    const bool accepts = event.status == PMIX_GROUP_INVITE_ACCEPTED;
+    if (event.status == PMIX_GROUP_INVITED && !group.empty()) {
+        earlier_.sent(group, each_of(targets), peer_.id(), peer_.account());
+    } else if ((accepts || event.status == PMIX_GROUP_INVITE_DECLINED) && group.empty() && targets.size() == 1) {
+        group = earlier_.answered(targets.front());
+        if (!group.empty()) need_memory(more.append_string(PMIX_GROUP_ID, group));
+        if (accepts && invitations_.accepted(group, targets.front())) listen_to_groups();
+    } else if (event.status == PMIX_GROUP_CONSTRUCT_COMPLETE && said.find(PMIX_GROUP_MEMBERSHIP) == nullptr) {
+        const ProcList members = earlier_.take_members(group);
+        if (!members.empty()) need_memory(common::append_proc_array(more, PMIX_GROUP_MEMBERSHIP, members));
+    }
+    if (more.empty()) return;
+    InfoList all;
+    need_memory(all.append_all(said.begin(), said.size()));
+    need_memory(all.append_all(more.c_array(), more.size()));
+    event.infos = std::move(all);
+}
+
 void OpenPmixTranslator::accept_again() {
     for (const OpenPmixInvitations::Acceptance& one : invitations_.take_acceptances())
         pass_own(Command::notify_event,

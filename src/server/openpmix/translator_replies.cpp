@@ -370,6 +370,7 @@ void OpenPmixTranslator::event(Bytes payload) {
     const auto event = decoded<common::EventNotify>(payload);
     if (invitations_.heard(event)) ends_.call_drained();
     hear_of_groups(event);
+    if (!traits_.forms_invited) earlier_.heard(event);
     if (registering_ != 0 && held_events_.size() < kMostHeldEvents) return hold_event(payload);
     send_held_events();
     send_event(event);

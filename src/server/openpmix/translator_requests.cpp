@@ -135,6 +135,7 @@ bool OpenPmixTranslator::request(uint8_t number, uint32_t tag, Bytes payload) {
                                                                                 to.source = peer_.id();
                                                                                 to.range = from.range.value;
                                                                                 to.infos = std::move(from.infos.infos);
+                                                                                complete_group_event(to);
                                                                             });
         case theirs::Command::register_events:
             return register_events(tag, payload);
