@@ -104,6 +104,23 @@ Result<Value> QualifiedValue::stored(const pmix_value_t& array) {
     return common::array_value(std::move(kept));
 }
 
+Result<StoredForm> stored_form(const pmix_value_t& array) {
+    auto what = QualifiedValue::read(array);
+    if (!what) return what.status();
+    if (what->qualifiers.empty()) return PMIX_ERR_NOT_FOUND;
+    auto stored = QualifiedValue::stored(array);
+    if (!stored) return stored.status();
+    return StoredForm{what->qualifiers.key_for(what->primary), std::move(*stored)};
+}
+
+std::string_view primary_in(std::string_view stored_key) noexcept {
+    if (stored_key.size() < kHashDigits + 2) return {};
+    const std::string_view primary = stored_key.substr(0, stored_key.size() - kHashDigits - 1);
+    if (stored_key[primary.size()] != kMark) return {};
+    const std::string_view hash = stored_key.substr(primary.size() + 1);
+    return hash.find_first_not_of("0123456789abcdef") == hash.npos ? primary : std::string_view();
+}
+
 bool may_qualify(std::string_view stored_key, std::string_view primary) noexcept {
     const std::string_view prefix = prefix_of(primary);
     return stored_key.size() == prefix.size() + 1 + kHashDigits && stored_key.substr(0, prefix.size()) == prefix &&

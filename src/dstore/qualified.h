@@ -53,6 +53,17 @@ struct QualifiedValue {
     static common::Result<common::Value> stored(const pmix_value_t& array);
 };
 
+// The key and the value as they are stored, of an array that has qualifiers. PMIX_ERR_NOT_FOUND: it has none.
+struct StoredForm {
+    std::string key;
+    common::Value value;
+};
+common::Result<StoredForm> stored_form(const pmix_value_t& array);
+
+// What stands before the hash of a key of that form: the primary key, or as much of a long one as there is room for.
+// Empty: the key is of another form.
+std::string_view primary_in(std::string_view stored_key) noexcept;
+
 // Could a value that is stored under this key be a qualified one of the primary key?
 bool may_qualify(std::string_view stored_key, std::string_view primary) noexcept;
 

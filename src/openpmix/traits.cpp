@@ -81,6 +81,7 @@ std::optional<Traits> traits_of(std::string_view text, std::string_view encoding
     t.keeps_own_events = v < Version{5, 0, 0};
     t.leaves_by_event = v >= Version{7, 0, 0};
     t.deletes_keys = v >= Version{7, 0, 0};
+    t.qualifies = v >= Version{4, 2, 0};
     t.takes_notices = v >= Version{7, 0, 0};
     t.numbers_keys = v >= Version{4, 2, 0} && v < Version{5, 0, 0};
     t.newest_type =

@@ -53,8 +53,10 @@ struct Traits {
     bool keeps_own_events = false;     // hands its process's events to handlers that are registered later by itself
     bool leaves_by_event = false;      // an event to the members is how a process leaves a group
     bool deletes_keys = false;         // takes deletions in a commit, and tells its clients of them
+    bool qualifies = false;            // keeps values with qualifiers, each by itself
     bool takes_notices = false;        // of deleted keys, and of input that is to stop or may go on
-    bool numbers_keys = false;         // has a number for each reserved key, and keeps no others (known_keys.h)
+    bool numbers_keys = false;         // has a number for each reserved key, and keeps no others (known_keys.h):
+                                       // one of them in a commit, and the next fence of the job fails
     size_t most_payload = 0;           // bytes of a message that it takes; 0: no bound
 
     pmix_data_type_t newest_type = 0;  // the highest data type that its encoding has

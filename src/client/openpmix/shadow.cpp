@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/data/get_request.h"
+#include "client/openpmix/qualified_values.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 
@@ -237,6 +238,7 @@ pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&
     if (!common::is_real_rank(proc.rank)) return PMIX_ERR_UNPACK_FAILURE;
     auto entry = obtain_entry(proc.nspace);
     if (!entry.ok()) return entry.status();
+    store_qualified(values);
     std::vector<common::Blob> encoded;
     std::vector<std::string_view> keys;
     for (const openpmix::KeyValue& pair : values.pairs) {

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "client/data/lookup.h"
+#include "client/openpmix/qualified_values.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/info_view.h"
+#include "openpmix/known_keys.h"
 
 namespace pmix::client {
 
@@ -104,6 +106,7 @@ struct OpenPmixTranslator::Wanted {
     FrameHeader header;
     ProcId proc;
     std::string key;
+    std::optional<QualifiedQuestion> question;
     bool has_limit = false;  // of time
     bool can_be_absent = false;
     bool lacks = false;  // the session has no segment of the namespace
@@ -237,21 +240,26 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
     CommitParts parts(most - kCommitHeads);
     for (const common::CommitEntry& entry : ours.entries) {
         theirs::SectionData data;
-        data.values.pairs.emplace_back().key = entry.key;
         // A deletion has a value that is none, in a section of its own.
         const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
         const bool deletes = deleted != PMIX_SCOPE_UNDEF;
         const pmix_scope_t meant = deletes ? deleted : entry.scope;
+        // The key under which such a value is stored here is no key of theirs, and no deletion can name the value.
+        const bool qualified = is_of_qualified(entry.key, entry.value, deletes);
+        data.values.pairs.emplace_back().key = qualified ? std::string_view(PMIX_QUALIFIED_VALUE) : entry.key;
         pmix_status_t rc = PMIX_SUCCESS;
         if (!deletes) rc = common::decode_value_into(entry.value, data.values.pairs[0].value.c_ptr());
-        if (deletes && !exchange_.traits().deletes_keys) rc = PMIX_ERR_NOT_SUPPORTED;
+        if (deletes && (qualified || !exchange_.traits().deletes_keys)) rc = PMIX_ERR_NOT_SUPPORTED;
+        const bool known = qualified ? exchange_.traits().qualifies && are_known(exchange_.traits(), data.values)
+                                     : theirs::is_known_key(exchange_.traits(), entry.key);
+        if (!deletes && !known) rc = PMIX_ERR_NOT_SUPPORTED;
         std::vector<uint8_t> call;
         if (rc == PMIX_SUCCESS) rc = theirs::encode(data, exchange_.traits(), &call);
         for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE})
             if (rc == PMIX_SUCCESS && (meant == scope || meant == PMIX_GLOBAL))
                 rc = parts.add(deletes ? dstore::deletion_for(scope) : scope, call);
         if (rc == PMIX_ERR_OUT_OF_RESOURCE || rc == PMIX_ERR_NOMEM) return refuse(rc);
-        // PMIx_Put has refused what this server cannot be told; here it was put before this was the server.
+        // PMIx_Put has refused a value that this server cannot be told, unless it was put before this was the server.
         if (rc != PMIX_SUCCESS)
             WIREUP_LOG(client, error, "%s is left out of a commit: %s", std::string(entry.key).c_str(),
                        common::log_status(rc));
@@ -265,7 +273,8 @@ void OpenPmixTranslator::commit(const FrameHeader& header, Bytes payload) {
     for (const common::CommitEntry& entry : ours.entries) {
         const pmix_scope_t deleted = dstore::deleted_scope(entry.scope);
         if (deleted != PMIX_SCOPE_UNDEF && deleted != PMIX_LOCAL) services_.note_deletion(entry.key);
-        if (deleted == PMIX_SCOPE_UNDEF && entry.scope != PMIX_LOCAL) services_.note_put(entry.key, entry.value);
+        if (deleted == PMIX_SCOPE_UNDEF && entry.scope != PMIX_LOCAL && !is_of_qualified(entry.key, entry.value, false))
+            services_.note_put(entry.key, entry.value);
     }
     struct Progress {
         size_t left;
@@ -412,6 +421,9 @@ void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetReq
     wanted.header = header;
     wanted.proc = ours.proc;
     wanted.key = ours.key;
+    wanted.question = qualified_question(ours.key, infos);
+    if (wanted.question && (wanted.question->primary.empty() || !exchange_.traits().qualifies))
+        return exchange_.refuse(header, PMIX_ERR_NOT_FOUND);
     wanted.has_limit = infos.has(PMIX_TIMEOUT);
     wanted.lacks = ours.generation == 0;
     wanted.exchanges = shadow_->freshness()->exchanges();
@@ -441,7 +453,7 @@ void OpenPmixTranslator::ask_for(const FrameHeader& header, const common::GetReq
     request.nspace = theirs::Text(ours.proc.nspace);
     request.rank.value = ours.proc.rank;
     request.infos.infos = std::move(told);
-    if (!ours.key.empty()) request.key = theirs::Text(ours.key);
+    if (!ours.key.empty()) request.key = theirs::Text(wanted.question ? wanted.question->primary : ours.key);
     const pmix_status_t rc = exchange_.ask(request, [this, wanted](Bytes answer) { take_get_reply(wanted, answer); });
     if (rc != PMIX_SUCCESS) exchange_.refuse(header, rc);
 }
@@ -478,8 +490,9 @@ pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const 
         WIREUP_RETURN_IF_ERROR(exchange_.decode_data(object, &data));
         // A server that speaks of other jobs than the one it was asked for is not believed.
         if (data.proc.id.nspace != nspace) return PMIX_ERR_UNPACK_FAILURE;
+        if (wanted != nullptr && wanted->question) store_answer(data.values, *wanted->question);
         for (const theirs::KeyValue& pair : data.values.pairs) {
-            if (wanted == nullptr || pair.key != wanted->key) continue;
+            if (wanted == nullptr || pair.key != wanted->key || wanted->question) continue;
             common::ByteWriter w;
             if (common::encode_value(w, pair.value.get()) == PMIX_SUCCESS) *found = w.take();
         }

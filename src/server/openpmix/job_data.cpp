@@ -77,6 +77,15 @@ class Writer {
         if (!openpmix::is_known_key(traits_, key)) return;
         if (auto value = readable(key, encoded, traits_); value.ok()) add(key, std::move(value).value());
     }
+    // What a process has put. One with qualifiers is told as the array that it put.
+    void add_put(std::string_view key, Bytes encoded) {
+        if (!dstore::is_stored_qualified(key, encoded)) return add(key, encoded);
+        Value array;
+        if (!traits_.qualifies || common::decode_value_into(encoded, array.c_ptr()) != PMIX_SUCCESS) return;
+        for (const pmix_info_t& info : common::infos_in(array.get()))
+            if (!openpmix::is_known_key(traits_, common::key_view(info))) return;
+        if (openpmix::is_tellable(traits_, array.get())) add(PMIX_QUALIFIED_VALUE, std::move(array));
+    }
     void add(std::string_view key, InfoList&& infos) {
         auto array = common::array_value(std::move(infos));
         if (!array.ok()) throw std::bad_alloc();
@@ -249,7 +258,11 @@ Result<std::vector<uint8_t>> OpenPmixJobData::proc(const Nspace& nspace, Rank ra
     const pmix_status_t rc =
         nspace.data->reader().for_each(Owner::proc(rank), [&](std::string_view key, const Found& found) {
             const bool put = found.scope() != PMIX_SCOPE_UNDEF;
-            if (put || (!committed_only && stands_alone(OwnerKind::proc, key))) out.add(key, found.bytes());
+            if (put) {
+                out.add_put(key, found.bytes());
+            } else if (!committed_only && stands_alone(OwnerKind::proc, key)) {
+                out.add(key, found.bytes());
+            }
         });
     if (rc != PMIX_SUCCESS && rc != PMIX_ERR_NOT_FOUND) return rc;
     return out.take();

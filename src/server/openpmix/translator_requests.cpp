@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
+#include "dstore/qualified.h"
 #include "server/openpmix/translator.h"
 #include "server/openpmix/translator_calls.h"
 
@@ -32,6 +33,15 @@ void copy_to(InfoList& to, const common::Infos& from) {
 
 std::string text_of(const theirs::Text& text) {
     return text.null ? std::string() : text.text;
+}
+
+// Under the key that this library stores it with. One without qualifiers stays what it is.
+void store_qualified(theirs::KeyValue& pair) {
+    auto stored = dstore::stored_form(pair.value.get());
+    if (stored.status() == PMIX_ERR_NOMEM) throw std::bad_alloc();
+    if (!stored.ok()) return;
+    pair.key = std::move(stored->key);
+    pair.value = std::move(stored->value);
 }
 
 common::KeyList keys_of(const theirs::Keys& keys) {
@@ -307,6 +317,7 @@ bool OpenPmixTranslator::commit(uint32_t tag, Bytes payload) {
                 puts.push_back({std::move(pair.key), {}, section.scope});
                 continue;
             }
+            if (pair.key == PMIX_QUALIFIED_VALUE) store_qualified(pair);
             common::ByteWriter w;
             rc = common::encode_value(w, pair.value.get());
             if (rc != PMIX_SUCCESS) {
@@ -340,8 +351,14 @@ bool OpenPmixTranslator::get(uint32_t tag, Bytes payload) {
     pending.proc = {request.nspace.null || request.nspace.text.empty() ? peer_.id().nspace : request.nspace.text,
                     request.rank.value};
     if (request.key) pending.key = text_of(*request.key);
-    pending.renews =
-        common::InfoView(request.infos.infos.data(), request.infos.infos.size()).flag(PMIX_GET_REFRESH_CACHE);
+    const common::InfoView infos(request.infos.infos.data(), request.infos.infos.size());
+    pending.renews = infos.flag(PMIX_GET_REFRESH_CACHE);
+    // Reserved ones alone name a level or a group, and are the operation's to read.
+    const bool qualified = std::ranges::any_of(infos, [](const pmix_info_t& info) {
+        return dstore::is_qualifier(info) && !common::is_reserved_key(common::key_view(info));
+    });
+    if (auto qualifiers = dstore::Qualifiers::marked_in(infos); qualified && qualifiers.ok() && !pending.key.empty())
+        pending.key = qualifiers->key_for(pending.key);
     common::GetRequest ours;
     ours.proc = pending.proc;
     ours.key = pending.key;
