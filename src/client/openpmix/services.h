@@ -129,6 +129,10 @@ class OpenPmixServices {
     void destruct(const common::FrameHeader& header, common::GroupRequest&& ours);
     void leave(const common::FrameHeader& header, common::GroupRequest&& ours);
     void note_group_event(const openpmix::EventMessage& event);
+    // Not before this process's own construct is answered: until then its name is nobody's.
+    bool waits_for_group(const openpmix::EventMessage& event, common::Bytes payload);
+    void send_waiting(const std::string& name);
+    void deliver(const openpmix::EventMessage& event, size_t bytes);
     Group group_of(common::ProcList&& named) const;
     // The processes with each of a job in a wildcard's place, each once. A job whose size is not known stays a
     // wildcard.
@@ -180,8 +184,10 @@ class OpenPmixServices {
     std::deque<common::Frame> held_pushes_;  // in their order, while it is stopped
     size_t held_input_ = 0;                  // bytes of them
     std::map<std::string, Group, std::less<>> groups_;
-    std::multimap<std::string, Invitation, std::less<>> invitations_;  // by group
-    std::vector<std::function<void(pmix_status_t)>> watchers_;         // wait for the registration of kWatch
+    static constexpr size_t kMostWaiting = 64;
+    std::multimap<std::string, common::Blob, std::less<>> waiting_events_;  // by group, until it is constructed
+    std::multimap<std::string, Invitation, std::less<>> invitations_;       // by group
+    std::vector<std::function<void(pmix_status_t)>> watchers_;              // wait for the registration of kWatch
     std::map<std::string, common::Blob, std::less<>> puts_;
 };
 

@@ -199,7 +199,30 @@ void OpenPmixServices::event(Bytes payload) {
     theirs::EventMessage got;
     if (exchange_.decode(payload, &got) != PMIX_SUCCESS) return;
     note_group_event(got);
-    if (is_kept(got)) return;
+    if (is_kept(got) || waits_for_group(got, payload)) return;
+    deliver(got, payload.size());
+}
+
+// Handlers that are told of the end of a construct may name the group at once.
+bool OpenPmixServices::waits_for_group(const theirs::EventMessage& event, Bytes payload) {
+    if (event.code.value != PMIX_GROUP_CONSTRUCT_COMPLETE || waiting_events_.size() >= kMostWaiting) return false;
+    std::string_view name;
+    const common::InfoView infos(event.infos.infos.data(), event.infos.infos.size());
+    if (infos.get(PMIX_GROUP_ID, &name) != PMIX_SUCCESS) return false;
+    const auto group = groups_.find(name);
+    if (group == groups_.end() || group->second.constructed) return false;
+    waiting_events_.emplace(name, common::Blob(payload.begin(), payload.end()));
+    return true;
+}
+
+void OpenPmixServices::send_waiting(const std::string& name) {
+    while (auto event = waiting_events_.extract(name)) {
+        theirs::EventMessage got;
+        if (exchange_.decode(event.mapped(), &got) == PMIX_SUCCESS) deliver(got, event.mapped().size());
+    }
+}
+
+void OpenPmixServices::deliver(const theirs::EventMessage& got, size_t bytes) {
     InfoList infos;
     for (const pmix_info_t& info : got.infos.infos) {
         if (common::key_view(info) == kServerMark) continue;
@@ -217,7 +240,7 @@ void OpenPmixServices::event(Bytes payload) {
     auto attributes = common::read_event_attributes(common::InfoView(event.infos.data(), event.infos.size()));
     const bool keeps = !attributes || !attributes->do_not_cache;
     const bool heard = has_handler(event.status, attributes && attributes->non_default);
-    if (keeps && !heard && event.source != self_ && payload.size() <= kMostKeptBytes) keep(std::move(event));
+    if (keeps && !heard && event.source != self_ && bytes <= kMostKeptBytes) keep(std::move(event));
 }
 
 // A registration that is on its way does not count: its handler is not called yet.

@@ -191,6 +191,7 @@ void OpenPmixServices::group(const FrameHeader& header, Bytes payload) {
 void OpenPmixServices::forget_construction(const std::string& name) {
     const auto it = groups_.find(name);
     if (it != groups_.end() && !it->second.constructed) groups_.erase(it);
+    send_waiting(name);
 }
 
 void OpenPmixServices::forget_group(const std::string& name) {
@@ -321,6 +322,7 @@ InfoList OpenPmixServices::note_group(const std::string& name, common::ProcList&
     for (const std::string& nspace : others_of(group.members)) shadow_.hold(nspace);
     forget_group(name);
     groups_.insert_or_assign(name, std::move(group));
+    send_waiting(name);
     return results;
 }
 

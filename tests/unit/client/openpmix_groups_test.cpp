@@ -12,6 +12,7 @@
 
 #include "common/values/info_view.h"
 #include "common/values/proc_array.h"
+#include "support/long_wait.h"
 #include "support/openpmix_process.h"
 #include "support/status.h"
 
@@ -70,6 +71,75 @@ TEST_P(OpenPmixGroupCalls, Get_NamesOfGroups_AreNotFound) {
     init();
     pmix_value_t* value = nullptr;
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Get(&self_, PMIX_GROUP_NAMES, nullptr, 0, &value));
+}
+
+// ---- the end of a construct ----
+
+std::atomic<int> g_formed{0}, g_formed_at_mark{-1};
+constexpr pmix_status_t kMark = PMIX_EXTERNAL_ERR_BASE - 7;
+void on_formed(size_t, pmix_status_t code, const pmix_proc_t*, pmix_info_t[], size_t, pmix_info_t[], size_t,
+               pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    if (code == kMark) {
+        g_formed_at_mark = g_formed.load();
+    } else {
+        ++g_formed;
+    }
+    if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+// A handler may name the group at once, so the announcement waits for this process's own construct.
+TEST_P(OpenPmixGroupCalls, Announcement_BeforeTheConstructIsAnswered_WaitsForIt) {
+    const auto send_event = [this](pmix_status_t code) {
+        common::InfoList infos;
+        EXPECT_STATUS(PMIX_SUCCESS, infos.append_string(PMIX_GROUP_ID, "group"));
+        theirs::EventMessage event;
+        event.code.value = code;
+        event.source.id = {"job", 1};
+        event.infos.infos = std::move(infos);
+        server_->send(theirs::kEventTag, event);
+    };
+    pmix_status_t answer = PMIX_SUCCESS;
+    server_->on(theirs::Command::group_construct, [&](uint32_t tag, common::Bytes) {
+        send_event(PMIX_GROUP_CONSTRUCT_COMPLETE);
+        send_event(kMark);
+        const LongWait limit;
+        while (g_formed_at_mark < 0 && !limit.over()) ::usleep(1000);
+        if (!common::succeeded(answer)) return server_->send_status(tag, answer);
+        if (server_->traits.group_reply == theirs::GroupReplyForm::context_id)
+            return server_->send(tag, theirs::GroupContextReply{});
+        if (server_->traits.group_reply == theirs::GroupReplyForm::members)
+            return server_->send(tag, theirs::GroupMembersReply{});
+        server_->send(tag, theirs::GroupReply{});
+    });
+    common::ProcList fence;
+    server_->on(theirs::Command::fence, [&](uint32_t tag, common::Bytes payload) {
+        fence = server_->decoded<theirs::FenceRequest>(payload).procs.procs;
+        server_->send_status(tag, PMIX_SUCCESS);
+    });
+    init();
+    pmix_status_t codes[] = {PMIX_GROUP_CONSTRUCT_COMPLETE, kMark};
+    ASSERT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, &on_formed, nullptr, nullptr), 0);
+    const pmix_proc_t members[] = {proc(0), proc(1)};
+    for (const pmix_status_t status : {PMIX_SUCCESS, PMIX_ERR_TIMEOUT}) {
+        answer = status;
+        g_formed = 0;
+        g_formed_at_mark = -1;
+        pmix_info_t* results = nullptr;
+        size_t nresults = 0;
+        EXPECT_STATUS(status, PMIx_Group_construct("group", members, 2, nullptr, 0, &results, &nresults));
+        EXPECT_EQ(0, g_formed_at_mark);
+        const LongWait limit;
+        while (g_formed == 0 && !limit.over()) ::usleep(1000);
+        EXPECT_EQ(1, g_formed);
+        PMIX_INFO_FREE(results, nresults);
+        if (status != PMIX_SUCCESS) continue;
+        pmix_proc_t group;
+        PMIX_LOAD_PROCID(&group, "group", PMIX_RANK_WILDCARD);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fence(&group, 1, nullptr, 0));
+        EXPECT_EQ((common::ProcList{{"job", 0}, {"job", 1}}), fence);
+        server_->answer_status(theirs::Command::group_destruct, PMIX_SUCCESS);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Group_destruct("group", nullptr, 0));
+    }
 }
 
 // ---- members, and those that leave ----
