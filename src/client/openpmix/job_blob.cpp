@@ -9,6 +9,7 @@
 #include "common/base/comma_list.h"
 #include "common/codec/pack.h"
 #include "common/values/array_value.h"
+#include "common/values/declared_types.h"
 #include "common/values/info_view.h"
 
 namespace pmix::client {
@@ -59,15 +60,15 @@ class Reading {
     }
 
   private:
-    bool encode(const pmix_value_t& value, common::Blob* out) {
+    bool encode(std::string_view key, const pmix_value_t& value, common::Blob* out) {
         common::ByteWriter w;
-        if (common::encode_value(w, value) != PMIX_SUCCESS) return false;
+        if (common::encode_value(w, declared_.as_declared(key, value)) != PMIX_SUCCESS) return false;
         *out = w.take();
         return true;
     }
     void add(Owner owner, std::string_view key, const pmix_value_t& value) {
         JobBlob::Fact fact;
-        if (!common::is_valid_key(key) || !encode(value, &fact.value)) return;
+        if (!common::is_valid_key(key) || !encode(key, value, &fact.value)) return;
         fact.owner = owner;
         fact.key = key;
         out_.facts.push_back(std::move(fact));
@@ -141,7 +142,7 @@ class Reading {
             out_.places = true;
         }
         common::Blob encoded;
-        if (!encode(value, &encoded)) return;
+        if (!encode(key, value, &encoded)) return;
         // A rank far above what such a message can describe sizes no column: it has a record of its own.
         if (rank >= column_ranks_ || !out_.procs.set(rank, key, encoded))
             out_.facts.push_back({Owner::proc_info(rank), std::string(key), std::move(encoded)});
@@ -171,6 +172,7 @@ class Reading {
     JobBlob& out_;
     const openpmix::Traits& traits_;
     const size_t column_ranks_;
+    common::DeclaredTypes declared_;
 };
 
 // Nodes, each with its number, from their arrays and from where ranks are said to be.

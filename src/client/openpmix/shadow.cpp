@@ -10,6 +10,7 @@
 #include "client/openpmix/qualified_values.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
+#include "common/values/declared_types.h"
 
 namespace pmix::client {
 
@@ -241,9 +242,11 @@ pmix_status_t Shadow::take_proc(const common::ProcId& proc, openpmix::KeyValues&
     store_qualified(values);
     std::vector<common::Blob> encoded;
     std::vector<std::string_view> keys;
+    common::DeclaredTypes types;
     for (const openpmix::KeyValue& pair : values.pairs) {
         common::ByteWriter w;
-        if (!common::is_valid_key(pair.key) || common::encode_value(w, pair.value.get()) != PMIX_SUCCESS) continue;
+        const pmix_value_t declared = types.as_declared(pair.key, pair.value.get());
+        if (!common::is_valid_key(pair.key) || common::encode_value(w, declared) != PMIX_SUCCESS) continue;
         encoded.push_back(w.take());
         keys.push_back(pair.key);
     }

@@ -9,6 +9,7 @@
 #include "client/openpmix/qualified_values.h"
 #include "common/base/log.h"
 #include "common/codec/pack.h"
+#include "common/values/declared_types.h"
 #include "common/values/info_view.h"
 #include "openpmix/known_keys.h"
 
@@ -494,7 +495,8 @@ pmix_status_t OpenPmixTranslator::take_objects(const std::string& nspace, const 
         for (const theirs::KeyValue& pair : data.values.pairs) {
             if (wanted == nullptr || pair.key != wanted->key || wanted->question) continue;
             common::ByteWriter w;
-            if (common::encode_value(w, pair.value.get()) == PMIX_SUCCESS) *found = w.take();
+            const pmix_value_t declared = common::DeclaredTypes().as_declared(pair.key, pair.value.get());
+            if (common::encode_value(w, declared) == PMIX_SUCCESS) *found = w.take();
         }
         if (common::is_real_rank(data.proc.id.rank)) {
             WIREUP_RETURN_IF_ERROR(shadow_->take_proc(data.proc.id, std::move(data.values), exchanges));

@@ -16,6 +16,7 @@
 #include "common/placement/regex2.h"
 #include "common/values/array_value.h"
 #include "common/values/attributes.h"
+#include "common/values/declared_types.h"
 #include "dstore/qualified.h"
 #include "server/namespaces/node_index.h"
 
@@ -117,6 +118,7 @@ class JobReader {
     JobInfo& setup_;
     NodeIndex named_, placed_on_;  // the names lie in the host's arrays
     bool warned_of_rank_ = false;
+    common::DeclaredTypes declared_;
     ByteWriter arena_;
     ByteWriter scratch_;
 };
@@ -310,7 +312,7 @@ pmix_status_t JobReader::store_proc(const pmix_info_t* infos, size_t n, unsigned
         std::string_view key = common::key_view(infos[i]);
         if (rank < common::kMaxMapRanks && is_column_key(key)) {
             scratch_.clear();
-            pmix_status_t rc = common::encode_value(scratch_, infos[i].value);
+            pmix_status_t rc = common::encode_value(scratch_, declared_.as_declared(key, infos[i].value));
             if (rc != PMIX_SUCCESS) continue;
             setup_.procs_known.set(rank, key, scratch_.view());
             if (setup_.proc_columns.find(key) == setup_.proc_columns.end()) setup_.proc_columns.emplace(key);
@@ -354,16 +356,6 @@ pmix_status_t JobReader::store_qualified(const pmix_value_t& value, const pmix_i
     return others ? PMIX_SUCCESS : store(infos, 1, depth + 1, owner);
 }
 
-// Callers read the rank of a server without a look at the type, and hosts give it as any number.
-pmix_value_t as_declared(std::string_view key, const pmix_value_t& value) {
-    uint32_t rank = 0;
-    if (key != PMIX_SERVER_RANK || value.type == PMIX_PROC_RANK || !number(value, &rank)) return value;
-    pmix_value_t out{};
-    out.type = PMIX_PROC_RANK;
-    out.data.rank = rank;
-    return out;
-}
-
 // Second walk.
 pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned depth, Owner owner) {
     if (depth > kMaxDepth) return PMIX_ERR_BAD_PARAM;
@@ -397,15 +389,16 @@ pmix_status_t JobReader::store(const pmix_info_t* infos, size_t n, unsigned dept
         } else if (key == PMIX_REGISTER_NODATA || is_envar_key(key)) {
             continue;
         } else {
-            rc = store_value(owner, key, as_declared(key, value));
+            const pmix_value_t declared = declared_.as_declared(key, value);
+            rc = store_value(owner, key, declared);
             // A session's or an app's key outside of an array is the job's and also theirs, so that it is found under a
             // realm qualifier too. (A flat node key belongs to this server's node, which is not known here.)
             OwnerKind natural = natural_owner(key);
             if (rc == PMIX_SUCCESS && owner.kind == OwnerKind::job) {
                 if (natural == OwnerKind::session)
-                    rc = store_value(Owner::session(setup_.session_id.value_or(0)), key, value);
+                    rc = store_value(Owner::session(setup_.session_id.value_or(0)), key, declared);
                 if (natural == OwnerKind::app && setup_.apps.size() <= 1)
-                    rc = store_value(Owner::app(setup_.apps.empty() ? 0 : setup_.apps[0].number), key, value);
+                    rc = store_value(Owner::app(setup_.apps.empty() ? 0 : setup_.apps[0].number), key, declared);
             }
         }
         if (rc != PMIX_SUCCESS) return rc;

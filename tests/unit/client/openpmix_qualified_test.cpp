@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys at a server that speaks OpenPMIx's protocol: what is this library's own inside (the key of a qualified value)
-// does not cross the connection.
+// Keys and types at a server that speaks OpenPMIx's protocol: what is this library's own inside (the key of a qualified
+// value, a number in any integer type) does not cross the connection.
 #include <gtest/gtest.h>
 #include <pmix.h>
 
@@ -156,6 +156,33 @@ TEST_P(OpenPmixUnqualified, Put_IsLeftOut) {
     Value got;
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, get_which(1, &got));
     EXPECT_EQ("", asked_);
+}
+
+// Callers read the type that the attribute is declared with, whichever integer the host has used.
+TEST_P(OpenPmixQualified, JobData_HasTheDeclaredTypes) {
+    server_->on(theirs::Command::get, [this](uint32_t tag, common::Bytes) {
+        theirs::ProcData data;
+        data.proc.id = {"other", PMIX_RANK_WILDCARD};
+        auto& pairs = data.values.pairs;
+        pairs.push_back({PMIX_SERVER_RANK, Value::u32(3)});
+        pairs.push_back({PMIX_JOB_SIZE, Value::number(int64_t{4}, PMIX_INT64)});
+        pairs.push_back({PMIX_UNIV_SIZE, Value::number(int64_t{-1}, PMIX_INT64)});
+        const auto bytes = server_->encoded(data);
+        theirs::GetReply reply;
+        reply.objects.objects.push_back(bytes);
+        server_->send(tag, reply);
+    });
+    init();
+    Value value;
+    const pmix_proc_t job = proc(PMIX_RANK_WILDCARD, "other");
+    ASSERT_STATUS(PMIX_SUCCESS, get(job, PMIX_SERVER_RANK, &value));
+    EXPECT_EQ(PMIX_PROC_RANK, value.type());
+    EXPECT_EQ(3u, value.get().data.rank);
+    ASSERT_STATUS(PMIX_SUCCESS, get(job, PMIX_JOB_SIZE, &value));
+    EXPECT_EQ(PMIX_UINT32, value.type());
+    EXPECT_EQ(4u, value.get().data.uint32);
+    ASSERT_STATUS(PMIX_SUCCESS, get(job, PMIX_UNIV_SIZE, &value));
+    EXPECT_EQ(PMIX_INT64, value.type()) << "what has no form in the declared type is left as it is";
 }
 
 }  // namespace
