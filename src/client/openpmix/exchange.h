@@ -132,11 +132,12 @@ class OpenPmixExchange {
             then(status, got);
         });
     }
-    // What an answer says, or that it cannot be read.
+    // What an answer says, or that it cannot be read. No status is positive.
     template <class Answer>
     pmix_status_t status_of(common::Bytes answer, Answer* got) const {
         const pmix_status_t status = decode(answer, got);
-        return status == PMIX_SUCCESS ? got->status.value : status;
+        if (status != PMIX_SUCCESS) return status;
+        return got->status.value > 0 ? PMIX_ERROR : got->status.value;
     }
     // Where the answer is a status alone.
     template <class Theirs>

@@ -78,7 +78,7 @@ void MemoryFence::wait(FenceMemory& memory, Outcome& outcome) noexcept {
     const auto end = memory.wait(outcome.round, transport::Deadline::in_ms(kPatienceMs));
     if (end.kind == FenceMemory::End::Kind::ended && !end.ask) {
         outcome.ended = true;
-        outcome.status = end.status;
+        outcome.status = end.status > 0 ? PMIX_ERROR : end.status;  // any process of the job can write there
     }
 }
 

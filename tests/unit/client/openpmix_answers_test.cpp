@@ -104,6 +104,13 @@ TEST_P(OpenPmixAnswers, Get_Credential_IsTheServers) {
     EXPECT_EQ(nullptr, credential.bytes);
 }
 
+// A positive number in an answer is no status of PMIx.
+TEST_P(OpenPmixAnswers, Fence_AnsweredWithAPositiveStatus_IsAnError) {
+    server_->answer_status(theirs::Command::fence, 7);
+    init();
+    EXPECT_STATUS(PMIX_ERROR, PMIx_Fence(nullptr, 0, nullptr, 0));
+}
+
 // ---- control ----
 
 TEST_P(OpenPmixAnswers, Job_Control_HasItsTargetsAndDirectives) {
