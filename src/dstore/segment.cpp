@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 
+#include "common/base/log.h"
 #include "common/base/standard_streams.h"
 #include "dstore/layout.h"
 #include "dstore/pages.h"
@@ -83,6 +85,15 @@ pmix_status_t status_of(int error) noexcept {
         default:
             return PMIX_ERROR;
     }
+}
+
+// A system call that a container may forbid (seccomp). Said once: what needs it tries again and again.
+pmix_status_t refused(const char* call, int error) noexcept {
+    static std::atomic<bool> told{false};
+    const pmix_status_t status = status_of(error);
+    if (status != PMIX_ERR_OUT_OF_RESOURCE && !told.exchange(true))
+        WIREUP_LOG(api, error, "no shared memory for the data of jobs: %s: %s", call, std::strerror(error));
+    return status;
 }
 
 }  // namespace
@@ -256,6 +267,7 @@ common::Result<std::unique_ptr<Segment>> Segment::create(uint64_t reservation) {
     // Not executable, said to kernels that know the word: others warn in their log when it is not said.
     int fd = memfd_create("wireup-store", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = memfd_create("wireup-store", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return refused("memfd_create", errno);
     fd = common::above_standard(fd);
     if (fd < 0) return status_of(errno);
     s->descriptor_ = fd;
@@ -326,7 +338,7 @@ pmix_status_t Segment::grow(uint64_t size) {
     do {
         rc = fallocate(descriptor_, 0, static_cast<off_t>(size_), static_cast<off_t>(goal - size_));
     } while (rc != 0 && errno == EINTR);
-    if (rc != 0) return status_of(errno);
+    if (rc != 0) return refused("fallocate", errno);
     mapping_->moved(base_, mapped_, goal);
     size_ = goal;
     return PMIX_SUCCESS;
