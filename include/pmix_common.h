@@ -1804,6 +1804,10 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define PMIX_SERVER_CACHE_SIZE  "PMIx_server_cache_size" /* size_t: events kept for handlers registered later */
 #define PMIX_SERVER_MODULE_SIZE "wireup.srv.modsz"       /* size_t: bytes of the module handed in; see pmix_server.h */
 
+/* Initialisation of a server. A tool that names this process (PMIX_SERVER_PIDINFO) means the server: the launcher that users
+ * see, where its daemons have the servers. */
+#define WIREUP_LAUNCHER_PID "wireup.srv.launcher" /* pid_t */
+
 /* Any initialisation. */
 #define PMIX_WIREUP_LOG "wireup.log" /* char*: what to log and where, as WIREUP_LOG in the environment */
 

@@ -167,9 +167,14 @@ static pmix_status_t watch_release(void) {
     return status < 0 ? status : PMIX_SUCCESS; /* a positive one is the handler's reference */
 }
 
+/* Headers of OpenPMIx do not have it. */
+#ifndef WIREUP_LAUNCHER_PID
+#define WIREUP_LAUNCHER_PID "wireup.srv.launcher"
+#endif
+
 static pmix_status_t start_server(void) {
-    pmix_info_t info[9];
-    size_t count = 6;
+    pmix_info_t info[10];
+    size_t count = 7;
     pmix_rank_t rank = (pmix_rank_t)mesh_self();
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_NSPACE, node.server_nspace, PMIX_STRING);
@@ -178,6 +183,7 @@ static pmix_status_t start_server(void) {
     PMIX_INFO_LOAD(&info[3], PMIX_SYSTEM_TMPDIR, node.directory, PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, node.hostname, PMIX_STRING);
     PMIX_INFO_LOAD(&info[5], PMIX_SERVER_TOOL_SUPPORT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[6], WIREUP_LAUNCHER_PID, &node.launcher, PMIX_PID);
     if (node.options->event_cache > 0) {
         PMIX_INFO_LOAD(&info[count], PMIX_SERVER_CACHE_SIZE, &node.options->event_cache, PMIX_SIZE);
         count++;
@@ -213,6 +219,7 @@ static void own_streams(void) {
 int daemon_main(const struct options* options, const char* session, const char* server_nspace, int self, int* sockets) {
     node.options = options;
     node.session = session;
+    node.daemons[self] = getpid();
     PMIX_LOAD_NSPACE(node.server_nspace, server_nspace);
     snprintf(node.hostname, sizeof node.hostname, "node%d", self + 1);
     snprintf(node.directory, sizeof node.directory, "%s/%s", session, node.hostname);
@@ -235,6 +242,7 @@ int daemon_main(const struct options* options, const char* session, const char* 
         return 1;
     }
     daemon_say("%s", PMIx_Get_version());
+    daemon_say("the daemon is process %d, its server %s:%d", (int)getpid(), node.server_nspace, self);
     loop_run(&stop);
     alarm(LAST_SECONDS);
     bool head_alive = mesh_alive(mesh_head());

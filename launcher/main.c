@@ -30,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -121,10 +122,13 @@ int main(int argc, char** argv) {
     if (!sweeper_start(session, sizeof session, until)) fail("a private directory");
     sweep_become_subreaper();
     // Not "pmixrun": keys that an application makes from its namespace would be reserved ones.
+    node.launcher = getpid();
+    node.daemons = mmap(NULL, MAX_NODES * sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (node.daemons == MAP_FAILED) fail("memory");
     if (options.liaison >= 0)
         snprintf(name, sizeof name, "%s", liaison_name());
     else
-        snprintf(name, sizeof name, "wireup.%d", (int)getpid());
+        snprintf(name, sizeof name, "wireup.%d", (int)node.launcher);
     allow_descriptors(processes, &limit);
     connect_all(processes);
     if (!keeper_start(&keeper, session, options.nodes, daemons, &number, close_all, until)) {

@@ -16,6 +16,8 @@
 
 struct node {
     const struct options* options;
+    pid_t launcher;                 /* pmixrun itself, as the user sees it */
+    pid_t* daemons;                 /* of all nodes, in memory that they share; 0: not known */
     const char* session;            /* private directory of this pmixrun, removed at its end */
     char directory[4096];           /* this node's part of it */
     char hostname[32];              /* node1, node2, ... */

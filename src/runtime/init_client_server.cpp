@@ -125,6 +125,8 @@ common::Result<server::ServerOptions> read_server_options(InfoView infos) {
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_CACHE_SIZE, &options.event_cache);
     if (rc == PMIX_SUCCESS) rc = server::read_iof_limit(infos.begin(), infos.size(), options.iof_cache);
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_GATEWAY, &options.gateway);
+    if (rc == PMIX_SUCCESS) rc = infos.get(WIREUP_LAUNCHER_PID, &options.launcher);
+    if (rc == PMIX_SUCCESS && options.launcher < 0) rc = PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS) rc = infos.get(PMIX_SERVER_MODULE_SIZE, &options.module_size);
     if (rc == PMIX_SUCCESS) rc = read_text(infos, PMIX_LAUNCHER_RENDEZVOUS_FILE, options.rendezvous_file);
     std::string report;

@@ -24,6 +24,8 @@ using common::Result;
 
 namespace {
 
+constexpr size_t kMaxFolder = 4096;
+
 Variables variables_for_all(const ServerOptions& options, bool openpmix) {
     Variables v;
     v.emplace_back("PMIX_HOSTNAME", options.hostname);
@@ -42,6 +44,15 @@ Variables variables_for_all(const ServerOptions& options, bool openpmix) {
 
 uint64_t origin_of(const ServerOptions& options) {
     return std::hash<std::string>{}(options.hostname) ^ static_cast<uint64_t>(::getpid());
+}
+
+// By the Standard a server without a folder of its own is in that for temporary files.
+std::string folder_of(const std::string& named) {
+    if (!named.empty()) return named;
+    const char* temporary = ::secure_getenv("TMPDIR");
+    return temporary != nullptr && *temporary != '\0' && common::bounded_length(temporary, kMaxFolder) < kMaxFolder
+               ? temporary
+               : "/tmp";
 }
 
 }  // namespace
@@ -81,11 +92,13 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       resolve(registry, segments),
       iof(scheduler, host, registry, options.iof_cache),
       registration(observers, registry, launch_env, events, options.id),
-      tools({options.tool_support, options.system_support, options.scheduler, ::geteuid()}, registry, host),
+      tools({options.tool_support, options.system_support, options.scheduler, options.session_support, ::geteuid()},
+            registry, host),
       listener(loop, scheduler, registry, host, segments, tools, budget, admission, counters, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
-                options.strict, options.single_listener, options.max_descriptors}),
+                options.strict, options.single_listener, options.max_descriptors, folder_of(options.tmpdir),
+                folder_of(options.system_tmpdir), options.launcher}),
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, deletions, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),

@@ -53,6 +53,7 @@ struct ServerOptions {
     std::string socket_file;  // PMIX_WIREUP_SOCKET_FILE: where to listen too, for clients in other network namespaces
     bool unmapped_users = true;    // PMIX_WIREUP_UNMAPPED_USERS: a token may stand for a user without a number here
     size_t user_memory = 0;        // PMIX_WIREUP_USER_MEMORY; 0: Budget::default_limit()
+    pid_t launcher = 0;            // WIREUP_LAUNCHER_PID
     bool listen = true;            // off in tests that hand their own socket pairs in
     bool openpmix = false;         // PMIX_WIREUP_OPENPMIX: serve processes with OpenPMIx's library too
     bool strict = false;           // PMIX_WIREUP_STRICT

@@ -13,6 +13,12 @@
 #ifndef PMIX_ERR_NOT_A_MEMBER
 #define PMIX_ERR_NOT_A_MEMBER (-66)
 #endif
+#ifndef PMIX_ERR_NOT_AVAILABLE
+#define PMIX_ERR_NOT_AVAILABLE (-64)
+#endif
+#ifndef WIREUP_LAUNCHER_PID
+#define WIREUP_LAUNCHER_PID "wireup.srv.launcher"
+#endif
 #ifndef WIREUP_OBSERVER
 #define WIREUP_OBSERVER "wireup.tool.observe"
 #endif

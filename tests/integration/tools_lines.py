@@ -9,11 +9,14 @@ CASE  values  NaN, infinite numbers, bytes that are no UTF-8 and arrays: JSON th
       wrong   numbers that no int holds, empty names, an address that is none: status 2; a starter that fails: status 1
       closed  stdout is closed: what is printed goes nowhere, and the command says so
       stopped the server is stopped: pps ends in time
+      sessions two jobs of one user in two folders: each is found by its folder, its name, its launcher, and from inside
+      verbose pmixrun -v: the names and processes by which a job is found
 
 Prints OK CASE."""
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -89,9 +92,71 @@ def stopped(options):
     job.end()
 
 
+def sessions(options):
+    top, jobs = os.environ["TMPDIR"], []
+    for name in "a", "b":
+        os.environ["TMPDIR"] = os.path.join(top, name)
+        os.mkdir(os.environ["TMPDIR"])
+        jobs.append(start(options, "serve", 2))
+    os.environ["TMPDIR"] = top
+    for command in "pps", "pquery", "wireup-top":
+        arguments = {"pps": [], "pquery": ["PMIX_QUERY_NAMESPACES"], "wireup-top": ["--once"]}[command]
+        for job, other, folder in (*jobs, "a"), (*jobs[::-1], "b"):
+            launcher = job.process.pid
+            ways = [["--nspace", job.nspace], ["--nspace", job.nspace.rpartition(".")[0]], ["--pid", str(launcher)],
+                    ["--pid", str(pid_of(job.uris[0]))], ["--uri", job.uris[0]]]
+            for way in ways:
+                out = run(options, command, *way, *arguments)
+                check(job.nspace in out and other.nspace not in out, command, way, out)
+            if command == "wireup-top":  # it shows all servers where none is named
+                continue
+            for variable in "PMIX_SERVER_TMPDIR", "PMIX_SYSTEM_TMPDIR", "TMPDIR":
+                os.environ[variable] = os.path.join(top, folder)
+                out = run(options, command, *arguments)
+                check(job.nspace in out and other.nspace not in out, command, variable, out)
+                del os.environ[variable]
+                os.environ["TMPDIR"] = top
+    # Without a choice: all jobs, or the list.
+    out = run(options, "pps")
+    check(all("job %s\n" % job.nspace in out for job in jobs), out)
+    check(set(json.loads(run(options, "pps", "--json"))) == {job.nspace for job in jobs})
+    said = run(options, "pquery", "PMIX_QUERY_NAMESPACES", status=1)
+    check(said.startswith("pquery: several servers may be meant"), said)
+    for job, folder in zip(jobs, "ab"):
+        line = r"^  %s:0  pid %d  folder %s/" % (job.nspace.rpartition(".")[0], pid_of(job.uris[0]), os.path.join(top, folder))
+        check(re.search(line, said, re.M), line, said)
+    os.environ["PMIX_SERVER_TMPDIR"] = os.path.join(top, "none")
+    check("no server answers" in run(options, "pps", status=3))
+    del os.environ["PMIX_SERVER_TMPDIR"]
+    check("no server answers" in run(options, "pps", "--nspace", "nobody", status=3))
+    # A command that a job's process starts is that job's, with an empty environment too.
+    command = "env -i %s" % os.path.join(options.commands, "pps")
+    inside = subprocess.run([options.pmixrun, "-n", "1", "sh", "-c", command], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, text=True, timeout=100, check=True).stdout
+    check(inside.startswith("job ") and inside.count("job ") == 1, inside)
+    check(not any(job.nspace in inside for job in jobs), inside)
+    for job, folder in zip(jobs, "ab"):
+        job.end()
+        os.rmdir(os.path.join(top, folder))
+
+
+def verbose(options):
+    done = subprocess.run([options.pmixrun, "-v", "-n", "2", "--nodes", "2", "sh", "-c", "echo $PMIX_RANK is $$"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=True)
+    launcher = re.search(r"^pmixrun: process (\d+), servers (wireup\.\1)$", done.stderr, re.M)
+    check(launcher, done.stderr)
+    servers = launcher.group(2)
+    check("pmixrun: job %s.1: 2 processes\n" % servers in done.stderr, done.stderr)
+    for rank in 0, 1:
+        daemon = r"^pmixrun: node%d: the daemon is process \d+, its server %s:%d$" % (rank + 1, servers, rank)
+        check(re.search(daemon, done.stderr, re.M), daemon, done.stderr)
+        process = re.search(r"^%d is (\d+)$" % rank, done.stdout, re.M).group(1)
+        check("pmixrun: node%d: %s.1:%d is process %s\n" % (rank + 1, servers, rank, process) in done.stderr, done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["closed", "inside", "stopped", "values", "wrong"])
+    parser.add_argument("case", choices=["closed", "inside", "sessions", "stopped", "values", "verbose", "wrong"])
     for file in "--pmixrun", "--commands", "--program":
         parser.add_argument(file, required=True)
     parser.set_defaults(mpirun=None)

@@ -164,6 +164,26 @@ std::string process_kernel_stack(pid_t pid) {
     return file_of(pid, "stack").substr(0, kMost);
 }
 
+namespace {
+
+// 0: there is no such process.
+pid_t parent_of(pid_t pid) {
+    const std::string stat = file_of(pid, "stat");
+    const size_t name_end = stat.rfind(')');
+    int parent = 0;
+    if (name_end == stat.npos || std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) != 1) return 0;
+    return parent;
+}
+
+}  // namespace
+
+bool descends_from(pid_t pid, pid_t ancestor) {
+    constexpr int kMostGenerations = 256;
+    for (int i = 0; i < kMostGenerations && pid > 0; ++i, pid = parent_of(pid))
+        if (pid == ancestor) return true;
+    return false;
+}
+
 Started started_processes() {
     std::map<pid_t, std::pair<std::string, uint32_t>> all;
     std::map<pid_t, pid_t> parents;
@@ -178,10 +198,8 @@ Started started_processes() {
         };
         const std::string nspace = variable("PMIX_NAMESPACE"), rank = variable("PMIX_RANK");
         if (nspace.empty() || rank.empty()) continue;
-        const std::string stat = file_of(pid, "stat");
-        const size_t name_end = stat.rfind(')');
-        int parent = 0;
-        if (name_end == stat.npos || std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) != 1) continue;
+        const pid_t parent = parent_of(pid);
+        if (parent == 0) continue;
         all[pid] = {nspace, static_cast<uint32_t>(std::strtoul(rank.c_str(), nullptr, 10))};
         parents[pid] = parent;
     }

@@ -38,6 +38,9 @@ std::string process_condition(pid_t pid);
 // A thread of it runs, though the main one may sleep.
 bool any_thread_runs(pid_t pid);
 
+// The process itself, or one that it started, directly or not.
+bool descends_from(pid_t pid, pid_t ancestor);
+
 // Its name as the kernel has it, or empty.
 std::string process_name(pid_t pid);
 

@@ -15,8 +15,8 @@ namespace {
 
 const std::vector<Option> kConnection = {
     {"uri", "URI", "the server at this address, or with file:PATH the one whose address is in a file"},
-    {"pid", "PID", "the server in the process with this number"},
-    {"nspace", "NAME", "the server of this namespace"},
+    {"pid", "PID", "the server in the process with this number, or of the launcher that it is"},
+    {"nspace", "NAME", "the server of this namespace, or of the job of this name"},
     {"system", nullptr, "the system's server"},
     {"system-first", nullptr, "the system's server, or else any"},
     {"wait", nullptr, "wait until there is a server"},
@@ -59,7 +59,7 @@ void print_help(const Program& program) {
     if (program.connects) {
         std::printf(
             "\nWithout one of --uri, --pid, --nspace, --system: the server that PMIX_SERVER_URI_WIREUP in the\n"
-            "environment names, or any server of yours on this node.\n");
+            "environment names, or the only one of yours on this node. PMIX_SERVER_TMPDIR narrows, TMPDIR prefers.\n");
     }
     std::printf("\nexit status:\n");
     for (const Status& s : statuses(program)) std::printf("  %d  %s\n", s.code, s.text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "tool.h"
 
@@ -14,7 +15,8 @@ const Program kProgram = {
     "pps",
     "the processes of PMIx jobs",
     "[JOB...]",
-    "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program.\n\n"
+    "Lists the processes of all jobs of the server, or of the named ones: rank, node, pid, state and program. Where\n"
+    "several servers may be meant and no job is named, these are the jobs of all of them.\n\n"
     "With --local, and where only the server answers because its resource manager takes no tools, these are the\n"
     "processes of the server's own node. Where the job has others, a line says so (with --json on stderr).",
     {{"local", nullptr, "only those of the server's own node"},
@@ -89,11 +91,10 @@ std::string part_of_job(const CommandLine& line, const std::string& job, const p
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    const CommandLine line(kProgram, argc, argv);
-    static_cast<void>(query_seconds(line));  // a wrong one is refused before anything is done
-    const Tool tool(line, Role::either);
-    std::vector<std::string> jobs = line.operands();
+namespace {
+
+// The named jobs, or all of the server. The exit status.
+int list_jobs(const CommandLine& line, std::vector<std::string> jobs, std::string& out) {
     if (jobs.empty()) {
         Infos limited;
         Answers answers;
@@ -105,7 +106,6 @@ int main(int argc, char** argv) {
             if (!job.empty()) jobs.push_back(job);
     }
     int status = kGood;
-    std::string out;
     for (const std::string& job : jobs) {
         Answers answers;
         const pmix_status_t rc = table(line, job, answers);
@@ -132,6 +132,25 @@ int main(int argc, char** argv) {
                         procs[i].executable_name == nullptr ? "" : procs[i].executable_name);
         }
         if (!part.empty()) std::printf("  %s\n", part.c_str());
+    }
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const CommandLine line(kProgram, argc, argv);
+    static_cast<void>(query_seconds(line));  // a wrong one is refused before anything is done
+    auto tool = std::make_unique<Tool>(line, Role::either, line.operands().empty() ? Alike::listed : Alike::refused);
+    const std::vector<SeenServer> alike = tool->alike();
+    int status = kGood;
+    std::string out;
+    if (alike.empty()) status = list_jobs(line, line.operands(), out);
+    for (const SeenServer& server : alike) {
+        tool.reset();
+        tool = std::make_unique<Tool>(line, Role::either, server.uri);
+        if (!line.has("json")) std::printf("server %s pid %s\n", server.name.c_str(), server.pid.c_str());
+        status = std::max(status, list_jobs(line, {}, out));
     }
     if (line.has("json")) std::printf("{%s}\n", out.c_str());
     return status;

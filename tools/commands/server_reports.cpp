@@ -33,6 +33,18 @@ struct Question {
     const pmix_value_t* value() const { return answers.find(key.c_str()); }
 };
 
+template <class Visit>
+void for_each_server(const Answers& answers, Visit&& visit) {
+    size_t n = 0;
+    const pmix_value_t* all = answers.find(PMIX_QUERY_AVAIL_SERVERS);
+    const pmix_info_t* infos = all == nullptr ? nullptr : infos_in(*all, n);
+    for (size_t i = 0; i < n; ++i) {
+        size_t parts = 0;
+        const pmix_info_t* server = infos_in(infos[i].value, parts);
+        visit(server, parts);
+    }
+}
+
 // Servers of this machine by what their reports say of them, to know those again that a resource manager reports.
 using Known = std::set<std::string>;
 
@@ -48,14 +60,15 @@ bool refuses_us(const NodeServer& server) {
 }
 
 // A server that does not answer, as far as its process still exists.
-bool make_silent(const std::string& address, bool stacks, ServerState& server) {
+bool make_silent(const std::string& address, bool stacks, ServerState& server, const std::string& host = "") {
     NodeServer process;
     if (!find_owner(address, process) || process.pid == ::getpid() || refuses_us(process)) return false;
     server.pid = process.pid;
-    server.infos = silent_server("", process.pid, "does not answer", stacks);
+    server.infos = silent_server(host, process.pid, "does not answer", stacks);
     const std::string condition = text_of(server.infos.data(), server.infos.size(), kCondition);
-    server.problem = "in process " + std::to_string(process.pid) + " (" + process_name(process.pid) +
-                     ") does not answer: the process is " + (condition.empty() ? "not visible here" : condition);
+    server.problem = (host.empty() ? "" : "on " + host + " ") + "in process " + std::to_string(process.pid) + " (" +
+                     process_name(process.pid) + ") does not answer: the process is " +
+                     (condition.empty() ? "not visible here" : condition);
     server.silent = true;
     return true;
 }
@@ -63,6 +76,12 @@ bool make_silent(const std::string& address, bool stacks, ServerState& server) {
 std::string address_in(const std::string& uri) {
     const size_t at = uri.find("@wireup/");
     return at == uri.npos ? "" : uri.substr(at, uri.find_first_of(";,", at) - at);
+}
+
+// The server is in the process that was named, or of the launcher that this one is.
+bool is_named_process(const CommandLine& line, const pmix_info_t* server, size_t n) {
+    const std::string pid = line.text("pid");
+    return text_of(server, n, PMIX_SERVER_PIDINFO) == pid || text_of(server, n, WIREUP_LAUNCHER_PID) == pid;
 }
 
 // The servers of this node: the URIs of those that were wanted and answer, and the others.
@@ -75,24 +94,27 @@ struct Around {
 void look_around(const CommandLine& line, bool stacks, Around& out) {
     out = Around();
     const std::vector<std::string> before = server_addresses();
-    Infos none;
-    Answers answers;
+    Infos none, named;
+    Answers answers, of_name;
     query({PMIX_QUERY_AVAIL_SERVERS}, none, answers);
+    std::set<std::string> meant;
+    if (line.has("nspace")) {
+        named.text(PMIX_NSPACE, line.text("nspace"));
+        query({PMIX_QUERY_AVAIL_SERVERS}, named, of_name);
+        for_each_server(of_name, [&](const pmix_info_t* server, size_t parts) {
+            meant.insert(text_of(server, parts, PMIX_SERVER_URI));
+        });
+    }
     std::vector<std::string> answered;
-    const pmix_value_t* all = answers.find(PMIX_QUERY_AVAIL_SERVERS);
-    size_t n = 0;
-    const pmix_info_t* infos = all == nullptr ? nullptr : infos_in(*all, n);
-    for (size_t i = 0; i < n; ++i) {
-        size_t parts = 0;
-        const pmix_info_t* server = infos_in(infos[i].value, parts);
+    for_each_server(answers, [&](const pmix_info_t* server, size_t parts) {
         const std::string uri = text_of(server, parts, PMIX_SERVER_URI);
         answered.push_back(address_in(uri));
         out.known.insert(identity(server, parts, PMIX_NSPACE, PMIX_RANK));
-        if (line.has("pid") && text_of(server, parts, PMIX_SERVER_PIDINFO) != line.text("pid")) continue;
-        if (line.has("nspace") && text_of(server, parts, PMIX_NSPACE) != line.text("nspace")) continue;
-        if (line.has("system") && text_of(server, parts, PMIX_SERVER_SYSTEM_SUPPORT) != "true") continue;
+        if (line.has("pid") && !is_named_process(line, server, parts)) return;
+        if (line.has("nspace") && meant.count(uri) == 0) return;
+        if (line.has("system") && text_of(server, parts, PMIX_SERVER_SYSTEM_SUPPORT) != "true") return;
         out.uris.push_back(uri);
-    }
+    });
     // What a silent server is called is not known: where one was asked for and has answered, it is none of these.
     if ((line.has("nspace") || line.has("system")) && !out.uris.empty()) return;
     const auto in = [](const std::vector<std::string>& list, const std::string& one) {
@@ -102,7 +124,7 @@ void look_around(const CommandLine& line, bool stacks, Around& out) {
     for (const std::string& address : before) {
         ServerState server;
         if (in(answered, address) || !in(after, address) || !make_silent(address, stacks, server)) continue;
-        if (line.has("pid") && std::to_string(server.pid) != line.text("pid")) continue;
+        if (line.has("pid") && !descends_from(server.pid, static_cast<pid_t>(line.number("pid", 0, 1)))) continue;
         out.silent.push_back(std::move(server));
     }
 }
@@ -195,12 +217,29 @@ void ask(const CommandLine& line, const std::string& uri, const Wanted& wanted, 
     PMIx_tool_disconnect(&name);
 }
 
+// A server that its resource manager reports as silent, where it is one of this machine's.
+bool is_silent_here(const std::string& host, const std::string& pid, bool stacks, std::vector<ServerState>& out) {
+    long number = 0;
+    if (!to_number(pid, number)) return false;
+    for (const std::string& address : server_addresses()) {
+        NodeServer process;
+        ServerState server;
+        if (!find_owner(address, process) || process.pid != number) continue;
+        if (!make_silent(address, stacks, server, host)) continue;
+        std::erase_if(out, [&](const ServerState& known) { return known.silent && known.pid == process.pid; });
+        out.push_back(std::move(server));
+        return true;
+    }
+    return false;
+}
+
 // One report that a resource manager has brought. Servers of this node that have been asked are there already.
 void take(const pmix_info_t* infos, size_t n, const Wanted& wanted, const Started& started, const Known& here,
           Known& taken, std::vector<ServerState>& out) {
     ServerState server;
     if (const std::string problem = text_of(infos, n, WIREUP_REPORT_PROBLEM); !problem.empty()) {
         const std::string host = text_of(infos, n, PMIX_HOSTNAME);
+        if (is_silent_here(host, text_of(infos, n, PMIX_SERVER_PIDINFO), wanted.stacks, out)) return;
         server.infos = silent_server(host, 0, problem, false);
         server.problem = "on " + host + " " + problem;
         server.silent = true;

@@ -52,16 +52,32 @@ class Infos {
 // process's library answers.
 enum class Role { tool, observer, either, none };
 
+// A server of this node, as it describes itself.
+struct SeenServer {
+    std::string name, uri, pid, folder;
+};
+std::vector<SeenServer> seen_servers();
+
+// When several servers may be meant: an end of the command, with their list, or a tool without a server.
+enum class Alike { refused, listed };
+
 // Connected from construction to destruction. In a rank's environment it is not that rank: only the server is taken
 // from there.
 class Tool {
   public:
-    explicit Tool(const CommandLine& line, Role role = Role::tool);
+    explicit Tool(const CommandLine& line, Role role = Role::tool, Alike alike = Alike::refused);
+    // At this server, whatever the options name.
+    Tool(const CommandLine& line, Role role, const std::string& uri);
     ~Tool();
     const pmix_proc_t& self() const { return self_; }
+    // Those that may be meant, of a tool that has none.
+    const std::vector<SeenServer>& alike() const { return alike_; }
 
   private:
+    void connect(const CommandLine& line, Role role, Infos& infos, Alike alike);
+
     pmix_proc_t self_;
+    std::vector<SeenServer> alike_;
 };
 
 // The infos that the options give about the server to look for.

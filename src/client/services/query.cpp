@@ -182,11 +182,12 @@ Result<Value> Work::stored(size_t i, const char* key) const {
 }
 
 // What they are told by, and nothing is asked: each once, whatever it has files for.
-pmix_status_t append_filed_servers(InfoList& all) {
+pmix_status_t append_filed_servers(InfoList& all, std::string_view nspace) {
     using Of = OpenPmixFile::Of;
     const std::vector<OpenPmixFile> files = openpmix_files_around();
     for (auto file = files.begin(); file != files.end(); ++file) {
         const OpenPmixAddress& address = file->contact.address;
+        if (!nspace.empty() && address.server.nspace != nspace) continue;
         const auto same = [&](const OpenPmixFile& f) { return f.contact.address.uri == address.uri; };
         if (std::any_of(files.begin(), file, same)) continue;
         const auto is = [&](Of purpose) {
@@ -213,10 +214,17 @@ pmix_status_t append_filed_servers(InfoList& all) {
     return PMIX_SUCCESS;
 }
 
-Result<Value> servers_here(int limit_s, const transport::Io& io) {
+// nspace: those of this name, or where nobody has it those that have a job of it.
+Result<Value> servers_here(int limit_s, const transport::Io& io, std::string_view nspace) {
     InfoList all;
     const int64_t most_ms = limit_s == 0 ? kLookAroundMs : std::min(kLookAroundMs, int64_t{limit_s} * 1000);
-    for (const common::IdentityReply& identity : look_around(transport::Deadline::in_ms(most_ms), io)) {
+    const auto around = look_around(transport::Deadline::in_ms(most_ms), io, nspace);
+    const bool is_a_name = std::any_of(around.begin(), around.end(), [&](const common::IdentityReply& identity) {
+        return identity.server.nspace == nspace;
+    });
+    for (const common::IdentityReply& identity : around) {
+        const bool is_meant = nspace.empty() || (is_a_name ? identity.server.nspace == nspace : identity.has_nspace);
+        if (!is_meant) continue;
         InfoList one;
         const pmix_rank_t rank = identity.server.rank;
         const auto pid = static_cast<pid_t>(identity.pid);
@@ -230,13 +238,21 @@ Result<Value> servers_here(int limit_s, const transport::Io& io) {
             rc = one.append_flag(PMIX_SERVER_TOOL_SUPPORT, (identity.offers & common::IdentityReply::kTools) != 0);
         if (rc == PMIX_SUCCESS)
             rc = one.append_flag(PMIX_SERVER_SYSTEM_SUPPORT, (identity.offers & common::IdentityReply::kSystem) != 0);
+        if (rc == PMIX_SUCCESS)
+            rc = one.append_flag(PMIX_SERVER_SESSION_SUPPORT, (identity.offers & common::IdentityReply::kSession) != 0);
+        // An older server's answer has no folders.
+        if (rc == PMIX_SUCCESS && !identity.tmpdir.empty()) rc = one.append_string(PMIX_SERVER_TMPDIR, identity.tmpdir);
+        if (rc == PMIX_SUCCESS && !identity.system_tmpdir.empty())
+            rc = one.append_string(PMIX_SYSTEM_TMPDIR, identity.system_tmpdir);
+        const auto launcher = static_cast<pid_t>(identity.launcher);
+        if (rc == PMIX_SUCCESS && launcher > 0) rc = one.append(WIREUP_LAUNCHER_PID, &launcher, PMIX_PID);
         if (rc != PMIX_SUCCESS) return rc;
         auto about = common::array_value(std::move(one));
         if (!about) return about.status();
         rc = all.append(PMIX_SERVER_INFO_ARRAY, std::move(about).value());
         if (rc != PMIX_SUCCESS) return rc;
     }
-    WIREUP_RETURN_IF_ERROR(append_filed_servers(all));
+    WIREUP_RETURN_IF_ERROR(append_filed_servers(all, nspace));
     if (all.empty()) return PMIX_ERR_NOT_FOUND;
     return common::array_value(std::move(all));
 }
@@ -254,7 +270,10 @@ pmix_status_t Work::answer_one(size_t i, const char* key) {
         return add(i, key, Value::string(common::supported_query_keys(common::level::client)));
     // A tool can see for itself, whether or not it has a server.
     if (std::strcmp(key, PMIX_QUERY_AVAIL_SERVERS) == 0 && session_->is_tool() && !session_->must_not_wait()) {
-        auto servers = servers_here(limit_s_, session_->loop().io());
+        std::string_view nspace;
+        if (view.get(PMIX_NSPACE, &nspace) != PMIX_SUCCESS || nspace.size() > common::kMaxNspaceLength)
+            return PMIX_ERR_BAD_PARAM;
+        auto servers = servers_here(limit_s_, session_->loop().io(), nspace);
         return servers.status() == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : add(i, key, std::move(servers));
     }
     const bool the_servers =

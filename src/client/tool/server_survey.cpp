@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <new>
 
+#include "client/tool/process_tree.h"
+
 namespace pmix::client {
 
 using common::FrameHeader;
@@ -26,7 +28,8 @@ constexpr uint32_t kMaxAnswer = 64u << 10;
 struct Candidate {
     enum class State : uint8_t { waiting, busy, asked, answered, over };
     State state = State::waiting;
-    bool other = false;  // by its name, of a user that is neither the caller nor root
+    bool other = false;    // by its name, of a user that is neither the caller nor root
+    bool stopped = false;  // by the kernel's word, when it was asked
     SurveyedServer server;
     std::vector<uint8_t> received;
 };
@@ -34,14 +37,16 @@ using State = Candidate::State;
 
 class Survey {
   public:
-    Survey(Trust trust, Deadline deadline, const Io& io, const SurveyLimits& limits)
+    Survey(Trust trust, Deadline deadline, const Io& io, const SurveyLimits& limits, const SurveyQuestion& question)
         : trust_(trust),
           io_(io),
+          concerns_(question.concerns),
           patience_(sooner(deadline, Deadline::in_ms(limits.answer_ms))),
           alone_(sooner(deadline, Deadline::in_ms(limits.alone_ms))),
           busy_(sooner(deadline, Deadline::in_ms(limits.busy_ms))) {
         common::IdentityRequest mine;
         mine.magic = common::kHelloMagic;
+        mine.nspace = question.nspace;
         auto body = common::message_bytes(mine);
         if (!body) return;
         FrameHeader header = FrameHeader::request(static_cast<uint16_t>(common::Command::identity), 1);
@@ -92,13 +97,15 @@ class Survey {
         if (!socket) {
             // The backlog is full: the server is busy, or will never accept.
             const bool again = socket.status() == PMIX_ERR_TIMEOUT || socket.status() == PMIX_ERR_OUT_OF_RESOURCE;
-            c.state = again ? State::busy : State::over;
+            c.state = again && may_concern(c.server.listed.pid) ? State::busy : State::over;
             return;
         }
         c.state = State::over;
         auto peer = transport::peer_credentials(socket->get(), io_);
         if (!peer || !is_trusted(socket->get(), trust_, io_)) return;
         if (c.server.listed.uid == 0 && peer->uid != 0) return;
+        if (!may_concern(peer->pid)) return;
+        c.stopped = is_stopped(peer->pid);
         // A new socket takes the whole of it.
         iovec part{question_.data(), question_.size()};
         msghdr message{};
@@ -110,6 +117,8 @@ class Survey {
         c.server.socket = std::move(socket).value();
         c.state = State::asked;
     }
+
+    bool may_concern(pid_t pid) const { return !concerns_ || concerns_(pid); }
 
     // Reads what is there, no more than the answer.
     void read(Candidate& c) {
@@ -159,7 +168,7 @@ class Survey {
                 if (outcome == Visited::enough) return true;
                 found_ = found_ || outcome == Visited::meant;
                 c.server.socket.reset();
-            } else if (c.state == State::asked && !last_call) {
+            } else if (c.state == State::asked && !last_call && !c.stopped) {
                 break;
             } else if (c.state == State::busy && !busy_.passed()) {
                 break;
@@ -171,14 +180,15 @@ class Survey {
     }
 
     bool waits_for_answers() const {
-        return std::any_of(all_.begin(), all_.end(), [](const Candidate& c) { return c.state == State::asked; });
+        return std::any_of(all_.begin(), all_.end(),
+                           [](const Candidate& c) { return c.state == State::asked && !c.stopped; });
     }
 
     // Nothing is left that would be worth waiting for.
     bool over() const {
         return std::none_of(all_.begin(), all_.end(), [this](const Candidate& c) {
-            return c.state == State::asked || c.state == State::answered || c.state == State::waiting ||
-                   (c.state == State::busy && (!found_ || !busy_.passed()));
+            return (c.state == State::asked && (!found_ || !c.stopped)) || c.state == State::answered ||
+                   c.state == State::waiting || (c.state == State::busy && (!found_ || !busy_.passed()));
         });
     }
 
@@ -202,6 +212,7 @@ class Survey {
 
     const Trust trust_;
     const Io& io_;
+    const std::function<bool(pid_t)>& concerns_;
     const Deadline patience_, alone_, busy_;
     std::vector<uint8_t> question_;
     std::vector<Candidate> all_;
@@ -211,8 +222,8 @@ class Survey {
 }  // namespace
 
 void survey_servers(std::vector<transport::ListedServer> servers, Trust trust, Deadline deadline, const Io& io,
-                    const SurveyVisit& visit, const SurveyLimits& limits) {
-    Survey(trust, deadline, io, limits).run(std::move(servers), visit);
+                    const SurveyVisit& visit, const SurveyLimits& limits, const SurveyQuestion& question) {
+    Survey(trust, deadline, io, limits, question).run(std::move(servers), visit);
 }
 
 }  // namespace pmix::client

@@ -8,7 +8,9 @@
 // survey goes on with those that have accepted its question, for alone_ms in all: on a busy node they are only slow.
 // A name that claims to be root's is accepted only where the kernel reports that root listens there.
 // Servers of users that are neither the caller nor root are asked so many at a time, and those that no time is left for
-// are skipped.
+// are skipped. Where the servers of certain processes are meant, nobody else is asked: the kernel names the process
+// behind a name when the connection is made. A server that is stopped delays none of the others, and is given up after
+// answer_ms.
 //
 // What can go wrong: nothing is an error; servers that do not answer are left out.
 #pragma once
@@ -36,12 +38,19 @@ struct SurveyLimits {
     int64_t busy_ms = 250;  // for names whose listener accepts nobody, where there are others
 };
 
+// nspace: each is asked whether it has this namespace. concerns: may the server in this process be meant?
+struct SurveyQuestion {
+    std::string nspace;
+    std::function<bool(pid_t)> concerns;
+};
+
 // Calls visit(server) for each that answers, in the order of the list (those that did not accept at first, or answered
 // late, come last), until it answers that it has enough. Servers that may not be trusted (see is_trusted) are left out;
 // the caller's own is among them.
 enum class Visited : uint8_t { not_meant, meant, enough };
 using SurveyVisit = std::function<Visited(SurveyedServer& server)>;
 void survey_servers(std::vector<transport::ListedServer> servers, Trust trust, transport::Deadline deadline,
-                    const transport::Io& io, const SurveyVisit& visit, const SurveyLimits& limits = {});
+                    const transport::Io& io, const SurveyVisit& visit, const SurveyLimits& limits = {},
+                    const SurveyQuestion& question = {});
 
 }  // namespace pmix::client

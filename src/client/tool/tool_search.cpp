@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "client/openpmix/greeting.h"
+#include "client/tool/process_tree.h"
+#include "client/tool/server_choice.h"
 #include "client/tool/server_survey.h"
 #include "common/base/limits.h"
 #include "common/base/log.h"
@@ -148,8 +150,12 @@ std::vector<OpenPmixFile> files_of_others(const OpenPmixPlaces& places, bool* cu
     return files;
 }
 
+bool is_there(pid_t pid) noexcept {
+    return ::kill(pid, 0) == 0 || errno != ESRCH;
+}
+
 bool may_be_there(const OpenPmixFile& file) noexcept {
-    return file.contact.pid == 0 || ::kill(file.contact.pid, 0) == 0 || errno != ESRCH;
+    return file.contact.pid == 0 || is_there(file.contact.pid);
 }
 
 class Search {
@@ -171,28 +177,34 @@ class Search {
             }
             case ToolOptions::Way::pid:
                 return or_filed(
-                    listed([this](const common::IdentityReply&, pid_t pid) { return pid == options_.pid; }, true,
-                           Trust::any_for_root),
+                    in_process(),
                     [this](const OpenPmixFile& file) {
                         return file.of == OpenPmixFile::Of::tools &&
                                (file.contact.pid == options_.pid || file.name == std::to_string(options_.pid));
                     },
                     true);
             case ToolOptions::Way::nspace: {
-                const auto is_meant = [this](const ProcId& server) {
-                    return server.nspace == options_.server.nspace &&
-                           (options_.server.rank == PMIX_RANK_UNDEF || server.rank == options_.server.rank);
+                const auto has_rank = [this](const ProcId& server) {
+                    return options_.server.rank == PMIX_RANK_UNDEF || server.rank == options_.server.rank;
+                };
+                const auto is_meant = [&](const ProcId& server) {
+                    return server.nspace == options_.server.nspace && has_rank(server);
                 };
                 return or_filed(
-                    listed([&](const common::IdentityReply& identity, pid_t) { return is_meant(identity.server); },
-                           true, options_.observer ? Trust::any_for_root : Trust::own_or_root),
+                    listed(
+                        [&](const common::IdentityReply& identity, pid_t) {
+                            if (is_meant(identity.server)) return Fit::by_name;
+                            return identity.has_nspace && has_rank(identity.server) ? Fit::by_job : Fit::no;
+                        },
+                        {true, options_.observer ? Trust::any_for_root : Trust::own_or_root, options_.requests.server},
+                        {options_.server.nspace, {}}),
                     [&](const OpenPmixFile& file) { return is_meant(file.contact.address.server); }, true);
             }
             case ToolOptions::Way::system: {
                 auto found = or_filed(
                     listed([](const common::IdentityReply& identity,
-                              pid_t) { return (identity.offers & common::IdentityReply::kSystem) != 0; },
-                           true, Trust::own_or_root),
+                              pid_t) { return fit((identity.offers & common::IdentityReply::kSystem) != 0); },
+                           {true, Trust::own_or_root, options_.requests.system}),
                     [](const OpenPmixFile& file) { return file.of == OpenPmixFile::Of::system; }, true);
                 if (found || !options_.any_after_system) return found;
                 return anybody();
@@ -216,9 +228,9 @@ class Search {
         return or_filed(
             listed(
                 [this](const common::IdentityReply& identity, pid_t) {
-                    return options_.observer || (identity.offers & common::IdentityReply::kTools) != 0;
+                    return fit(options_.observer || (identity.offers & common::IdentityReply::kTools) != 0);
                 },
-                false, Trust::own_or_root),
+                {false, Trust::own_or_root, options_.requests.any}),
             [](const OpenPmixFile& file) {
                 return file.of == OpenPmixFile::Of::tools || file.of == OpenPmixFile::Of::system;
             },
@@ -263,7 +275,8 @@ class Search {
     template <class Fits>
     Result<ToolFound> or_filed(Result<ToolFound>&& found, Fits&& fits, bool named) {
         const pmix_status_t why = found.status();
-        if (found || options_.observer || !walks_ || (named && why != PMIX_ERR_UNREACH)) return std::move(found);
+        const bool is_final = (named && why != PMIX_ERR_UNREACH) || why == PMIX_ERR_NOT_AVAILABLE;
+        if (found || options_.observer || !walks_ || is_final || !is_hostname_here()) return std::move(found);
         bool cut = false;
         std::vector<OpenPmixFile> files = files_of_others(options_.places, &cut);
         std::erase_if(files, [&](const OpenPmixFile& file) { return !fits(file); });
@@ -351,40 +364,90 @@ class Search {
         return accepted(contact.server, std::move(greeting).value(), transport::format_uri(contact));
     }
 
-    // named: the first that fits is the one that was asked for, and its answer is final. Else the first that accepts
-    // us. A server's own claims (its namespace, that it is the system's) are no ground to trust another user.
+    enum class Fit : uint8_t { no, by_job, by_name };
+    static Fit fit(bool it_is) noexcept { return it_is ? Fit::by_name : Fit::no; }
+
+    struct Demand {
+        bool named;  // the first that stands best is the one that was asked for; its answer is final with a rank
+        Trust trust;
+        const FolderRequest& folder;
+    };
+
+    // A server's own claims (its namespace, that it is the system's) are no ground to trust another user.
     template <class Fits>
-    Result<ToolFound> listed(Fits&& fits, bool named, Trust trust) {
-        const uid_t me = ::geteuid();
-        auto servers = transport::list_servers();
-        // Ours before root's, and those of others last.
-        const auto rank = [me](const transport::ListedServer& s) { return s.uid == me ? 0 : s.uid == 0 ? 1 : 2; };
-        std::stable_sort(servers.begin(), servers.end(),
-                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-        pmix_status_t why = PMIX_ERR_UNREACH;
+    Result<ToolFound> listed(Fits&& fits, const Demand& demand, const SurveyQuestion& question = {}) {
+        const std::vector<pid_t> ancestors = ancestry_of(::getpid());
         std::optional<ProcId> was_attached;
-        std::optional<Result<ToolFound>> outcome;
-        survey_servers(std::move(servers), trust, deadline_, io_, [&](SurveyedServer& server) {
-            // A launcher has a server of its own.
-            if (server.peer.pid == ::getpid() || !fits(server.identity, server.peer.pid)) return Visited::not_meant;
-            if (attached_(server.identity.server)) {
-                was_attached = server.identity.server;
-                return Visited::meant;
+        std::vector<MetServer> met;
+        survey_servers(
+            transport::list_servers(), demand.trust, deadline_, io_,
+            [&](SurveyedServer& server) {
+                // A launcher has a server of its own.
+                if (server.peer.pid == ::getpid()) return Visited::not_meant;
+                const Fit fitting = fits(server.identity, server.peer.pid);
+                if (fitting == Fit::no || !satisfies(options_.requests, demand.folder, server.identity))
+                    return Visited::not_meant;
+                if (attached_(server.identity.server)) {
+                    was_attached = server.identity.server;
+                    return Visited::meant;
+                }
+                const bool is_the_process = options_.way == ToolOptions::Way::pid && server.peer.pid == options_.pid;
+                met.push_back(
+                    placed_server(std::move(server), ancestors, demand.folder, fitting == Fit::by_job, ::geteuid()));
+                return is_the_process ? Visited::enough : Visited::meant;
+            },
+            {}, question);
+        sort_servers(met);
+        pmix_status_t why = PMIX_ERR_UNREACH;
+        for (size_t i = 0; i < met.size();) {
+            const size_t count = first_standing(met, i);
+            if (has_alike(met, i, count)) return refuse_to_choose(met, i, count);
+            for (const size_t end = i + count; i < end; ++i) {
+                SurveyedServer& server = met[i].server;
+                auto greeting = say_hello(std::move(server.socket), demand.trust);
+                if (greeting)
+                    return accepted(server.identity.server, std::move(greeting).value(),
+                                    transport::format_uri({server.identity.server, {server.listed.address}}));
+                why = greeting.status();
+                if (demand.named && options_.server.rank != PMIX_RANK_UNDEF) return why;
             }
-            auto greeting = say_hello(std::move(server.socket), trust);
-            if (greeting) {
-                outcome.emplace(accepted(server.identity.server, std::move(greeting).value(),
-                                         transport::format_uri({server.identity.server, {server.listed.address}})));
-                return Visited::enough;
-            }
-            why = greeting.status();
-            if (named && options_.server.rank != PMIX_RANK_UNDEF) outcome.emplace(why);
-            return outcome ? Visited::enough : Visited::meant;
-        });
-        if (outcome) return std::move(*outcome);
+        }
         // Of a namespace with several servers a new one comes first.
-        if (named && was_attached && why == PMIX_ERR_UNREACH) return already(*was_attached);
+        if (demand.named && was_attached && why == PMIX_ERR_UNREACH) return already(*was_attached);
         return why;
+    }
+
+    static pmix_status_t refuse_to_choose(const std::vector<MetServer>& met, size_t from, size_t count) {
+        for (size_t i = from; i < from + count; ++i) {
+            const SurveyedServer& server = met[i].server;
+            WIREUP_LOG(client, warn, "one of %zu servers that may be meant: %s:%u, pid %d, folder %s", count,
+                       server.identity.server.nspace.c_str(), server.identity.server.rank,
+                       static_cast<int>(server.peer.pid), server.identity.tmpdir.c_str());
+        }
+        return PMIX_ERR_NOT_AVAILABLE;
+    }
+
+    // The server in the process that was named, or those of the launcher that it is. Nobody else is asked.
+    Result<ToolFound> in_process() {
+        if (!is_there(options_.pid)) return PMIX_ERR_UNREACH;
+        SurveyQuestion question;
+        question.concerns = [this](pid_t pid) {
+            const std::vector<pid_t> line = ancestry_of(pid);
+            return pid == options_.pid || std::find(line.begin(), line.end(), options_.pid) != line.end();
+        };
+        return listed(
+            [this](const common::IdentityReply& identity, pid_t pid) {
+                if (pid == options_.pid) return Fit::by_name;
+                return identity.launcher == static_cast<uint32_t>(options_.pid) ? Fit::by_job : Fit::no;
+            },
+            {true, Trust::any_for_root, options_.requests.server}, question);
+    }
+
+    bool is_hostname_here() const {
+        const std::vector<std::string>& names = options_.places.hosts;
+        return options_.requests.hostname.empty() ||
+               std::any_of(names.begin(), names.end(),
+                           [this](const std::string& name) { return is_hostname(name, options_.requests.hostname); });
     }
 
     Result<Greeting> say_hello(Descriptor socket, Trust trust) {
@@ -422,9 +485,20 @@ class Search {
     const bool walks_;  // through folders, too
 };
 
-// Might waiting help?
-bool may_come(pmix_status_t why) noexcept {
+// Might waiting help? A process that is not there will be no server.
+bool may_come(const ToolOptions& options, pmix_status_t why) noexcept {
+    if (options.way == ToolOptions::Way::pid && !is_there(options.pid)) return false;
     return why == PMIX_ERR_UNREACH || why == PMIX_ERR_NOT_FOUND || why == PMIX_ERR_TIMEOUT;
+}
+
+// Files are looked for where servers of ours are accepted.
+void narrow_places(ToolOptions& options) {
+    const bool by_role = options.way == ToolOptions::Way::system || options.way == ToolOptions::Way::scheduler ||
+                         options.way == ToolOptions::Way::controller;
+    const FolderRequest& request =
+        options.way == ToolOptions::Way::any ? options.requests.any : options.requests.server;
+    if (by_role || !request.required) return;
+    options.places.session = options.places.system = request.path;
 }
 
 }  // namespace
@@ -446,6 +520,10 @@ Result<ToolOptions> read_tool_options(InfoView infos, transport::EnvironmentRead
     options.wait = infos.flag(PMIX_WAIT_FOR_CONNECTION);
     // Where files are is not a question of which server was meant for this process at its start.
     options.places = read_openpmix_places(infos);
+    rc = read_requests(
+        infos, [](const char* name) -> const char* { return ::secure_getenv(name); }, options.requests);
+    if (rc != PMIX_SUCCESS) return rc;
+    narrow_places(options);
     return options;
 }
 
@@ -465,7 +543,7 @@ Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
     for (uint32_t attempt = 0;; ++attempt) {
         const bool walks = !options.wait || options.retries != 0 || attempt % kLooksPerWalk == 0;
         auto found = Search(options, infos, attached, deadline, io, walks).once();
-        if (found || !may_come(found.status())) return found;
+        if (found || !may_come(options, found.status())) return found;
         if (!options.wait && attempt >= options.retries) return found;
         if (deadline.passed()) return options.wait || options.retries != 0 ? PMIX_ERR_TIMEOUT : found.status();
         const Deadline pause =
@@ -478,15 +556,17 @@ Result<ToolFound> find_server(const ToolOptions& options, InfoView infos,
     }
 }
 
-std::vector<common::IdentityReply> look_around(Deadline deadline, const Io& io) {
+std::vector<common::IdentityReply> look_around(Deadline deadline, const Io& io, std::string_view nspace) {
     std::vector<common::IdentityReply> all;
-    survey_servers(transport::list_servers(), Trust::any_for_root, deadline, io, [&](SurveyedServer& server) {
-        // What we can verify we do not take from it.
-        server.identity.pid = static_cast<uint32_t>(server.peer.pid);
-        server.identity.uri = transport::format_uri({server.identity.server, {server.listed.address}});
-        all.push_back(std::move(server.identity));
-        return Visited::meant;
-    });
+    survey_servers(transport::list_servers(), Trust::any_for_root, deadline, io,
+                   [&](SurveyedServer& server) {
+                       // What we can verify we do not take from it.
+                       server.identity.pid = static_cast<uint32_t>(server.peer.pid);
+                       server.identity.uri = transport::format_uri({server.identity.server, {server.listed.address}});
+                       all.push_back(std::move(server.identity));
+                       return Visited::meant;
+                   },
+                   {}, {std::string(nspace), {}});
     return all;
 }
 

@@ -30,6 +30,7 @@
 #include "client/openpmix/server_files.h"
 #include "client/openpmix/shadow.h"
 #include "client/session/handshake.h"
+#include "client/tool/server_choice.h"
 #include "common/base/ids.h"
 #include "common/values/info_view.h"
 
@@ -58,6 +59,7 @@ struct ToolOptions {
     common::Token token;      // of the environment
     // The server that the environment describes, if it speaks OpenPMIx's protocol: of `text`.
     std::optional<OpenPmixEnvironment> openpmix;
+    ServerRequests requests;
     OpenPmixPlaces places;  // where files of such servers are
 };
 
@@ -81,7 +83,9 @@ common::Result<ToolFound> find_server(const ToolOptions& options, common::InfoVi
                                       const transport::Io& io, const std::function<bool()>& gives_up = {});
 
 // What can be seen of the servers of this node. Those that do not answer are left out.
-std::vector<common::IdentityReply> look_around(transport::Deadline deadline, const transport::Io& io);
+// nspace: each says whether it has a job of this name.
+std::vector<common::IdentityReply> look_around(transport::Deadline deadline, const transport::Io& io,
+                                               std::string_view nspace = {});
 // The files of servers that speak OpenPMIx's protocol, those of processes that have ended left out.
 std::vector<OpenPmixFile> openpmix_files_around();
 

@@ -49,6 +49,9 @@ struct ListenerOptions {
     bool strict = false;             // all who connect are served in strict mode
     bool single = false;             // listen at one place only: the path, if there is one
     size_t max_descriptors = 0;      // how many there are; 0: as many as the kernel allows
+    std::string tmpdir;              // what tools learn of it
+    std::string system_tmpdir;
+    pid_t launcher = 0;
 };
 
 class Listener final : public LifecycleObserver {

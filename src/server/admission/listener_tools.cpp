@@ -29,6 +29,13 @@ void Listener::introduce(SocketPeer& peer, const FrameHeader& header, Bytes payl
         mine.hostname = registry_.hostname();
         mine.library_version = common::kVersionText;
         mine.uri = transport::format_uri({options_.server, addresses()});
+        mine.tmpdir = options_.tmpdir;
+        mine.system_tmpdir = options_.system_tmpdir;
+        mine.launcher = static_cast<uint32_t>(options_.launcher);
+        // A server of the system may let other users in; names of jobs are not for them.
+        const Nspace* named = registry_.find(request.nspace);
+        mine.has_nspace = named != nullptr && named->is_a_job() &&
+                          tools_.may_connect(PeerRole::observer, peer.credentials()) == PMIX_SUCCESS;
         if (common::encode_message(w, mine) != PMIX_SUCCESS) return peer.close();
     }
     answer.payload = static_cast<uint32_t>(w.size());

@@ -20,6 +20,7 @@ uint32_t Tools::offers() const noexcept {
     if ((rules_.serves || rules_.system) && host_.has_tool_connected()) bits |= common::IdentityReply::kTools;
     if (rules_.system) bits |= common::IdentityReply::kSystem;
     if (rules_.scheduler) bits |= common::IdentityReply::kScheduler;
+    if (rules_.session) bits |= common::IdentityReply::kSession;
     return bits;
 }
 

@@ -22,6 +22,7 @@ struct ToolRules {
     bool serves = false;  // PMIX_SERVER_TOOL_SUPPORT
     bool system = false;  // PMIX_SERVER_SYSTEM_SUPPORT
     bool scheduler = false;
+    bool session = false;  // PMIX_SERVER_SESSION_SUPPORT
     uint32_t own_uid = 0;
 };
 

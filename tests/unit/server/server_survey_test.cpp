@@ -166,6 +166,42 @@ TEST(ServerSurveyTest, Survey_TheOnlyOneThatIsMeantIsLate_IsFound) {
     EXPECT_EQ((std::vector<std::string>{"late", "other"}), both);
 }
 
+// rows: T2 T12
+TEST(ServerSurveyTest, Survey_OneProcessIsMeant_NobodyElseIsAskedOrWaitedFor) {
+    Server silent("silent", ::geteuid(), ::geteuid(), false), other("other"), meant("meant");
+    Squatter busy(::geteuid());
+    ListedServer of_nobody = busy.listed();
+    of_nobody.pid = 1;  // by its name
+    const std::vector<ListedServer> list{of_nobody, silent.listed(), other.listed(), meant.listed()};
+    const auto before = std::chrono::steady_clock::now();
+    std::vector<std::string> names;
+    survey_servers(list, Trust::own_or_root, Deadline::never(), transport::kRealIo,
+                   [&](SurveyedServer& server) {
+                       names.push_back(server.identity.server.nspace);
+                       return Visited::meant;
+                   },
+                   {3'600'000, 3'600'000, 3'600'000}, {"", [&](pid_t pid) { return pid == meant.child; }});
+    EXPECT_EQ(std::vector<std::string>{"meant"}, names);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::minutes(20));
+}
+
+// A stopped process keeps nobody waiting. rows: T2 T12
+TEST(ServerSurveyTest, Survey_OneIsStopped_TheOthersAreNotHeldUp) {
+    Server stopped("stopped"), well("well");
+    ASSERT_EQ(0, ::kill(stopped.child, SIGSTOP));
+    int status = 0;
+    ASSERT_EQ(stopped.child, ::waitpid(stopped.child, &status, WUNTRACED));
+    const auto before = std::chrono::steady_clock::now();
+    const std::vector<ListedServer> list{stopped.listed(), well.listed()};
+    EXPECT_EQ(std::vector<std::string>{"well"},
+              survey(list, Trust::own_or_root, Visited::meant, {3'600'000, 3'600'000, 250}));
+    // Nobody was meant: it is given up with the others.
+    EXPECT_EQ(std::vector<std::string>{"well"},
+              survey(list, Trust::own_or_root, Visited::not_meant, {1000, 3'600'000, 250}));
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::minutes(20));
+    ::kill(stopped.child, SIGCONT);
+}
+
 // What a name claims is held against the kernel's word. rows: T2 T12
 TEST(ServerSurveyTest, Survey_NameClaimsRoot_OnlyRootsIsTaken) {
     if (!can_be_other_users()) GTEST_SKIP() << "only root can be another user";
