@@ -232,10 +232,13 @@ static pmix_data_array_t* no_report(const struct part* part) {
                                                                      : PMIx_Error_string(part->status);
     node_name(part->node, name);
     pmix_data_array_t* array = xcalloc(1, sizeof *array);
-    pmix_info_t* infos = infos_new(2);
+    pid_t daemon = node.daemons[part->node];
+    size_t count = daemon > 0 ? 3 : 2;
+    pmix_info_t* infos = infos_new(count);
     PMIX_INFO_LOAD(&infos[0], PMIX_HOSTNAME, name, PMIX_STRING);
     PMIX_INFO_LOAD(&infos[1], WIREUP_REPORT_PROBLEM, problem, PMIX_STRING);
-    *array = (pmix_data_array_t){.type = PMIX_INFO, .size = 2, .array = infos};
+    if (daemon > 0) PMIX_INFO_LOAD(&infos[2], PMIX_SERVER_PIDINFO, &daemon, PMIX_PID);
+    *array = (pmix_data_array_t){.type = PMIX_INFO, .size = count, .array = infos};
     return array;
 }
 

@@ -503,6 +503,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
     loop_watch(keeper_line, POLLIN, keeper_ready, NULL);
     daemons_watch(node_daemons, options->nodes, kUntilForced, maybe_stop);
     if (options->timeout > 0) loop_after(options->timeout, time_over, NULL);
+    if (options->verbose) head_say("process %d, servers %s", (int)getpid(), server_nspace);
     starts_prepare(options, server_nspace);
     if (options->liaison >= 0)
         loop_watch(options->liaison, POLLIN, liaison_ready, NULL);

@@ -289,6 +289,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     all_running = running;
     job->procs[rank].phase = PROC_RUNNING;
     job->procs[rank].pid = pid;
+    daemon_say("%s:%u is process %d", job->nspace, rank, (int)pid);
     return PMIX_SUCCESS;
 }
 

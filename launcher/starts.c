@@ -214,6 +214,7 @@ static void launch_job(struct launch* launch) {
     if (launch->start_limit > 0) launch->timer = loop_after(launch->start_limit, start_takes_too_long, launch);
     launch->job->starting = true;
     job_place_beside_others(launch->job);
+    if (options->verbose) head_say("job %s: %u processes", launch->job->nspace, launch->job->size);
     jobs_add(launch->job);
     struct buffer body = {0};
     job_put(&body, launch->job);
