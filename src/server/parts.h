@@ -94,7 +94,7 @@ struct Server::Parts final : PeerEvents, LifecycleObserver {
     Segments segments;
     Deletions deletions;
     ModuleHost host;
-    OpenUpcalls open_upcalls{host};
+    OpenUpcalls open_upcalls{host, observers};
     Events events;
     ProcessEnds process_ends;
     Get get;

@@ -14,6 +14,7 @@
 #include "common/base/version.h"
 #include "common/protocol/messages.h"
 #include "common/values/info_view.h"
+#include "server/admission/refusal_reason.h"
 #include "server/base/need.h"
 #include "server/base/places.h"
 
@@ -168,8 +169,14 @@ void Listener::forget(IncomingPeer& peer) {
 }
 
 void Listener::refuse(IncomingPeer& peer, pmix_status_t status) {
-    WIREUP_LOG(server, warn, "process %d of user %u is refused: %s", peer.credentials().pid, peer.credentials().uid,
-               common::log_status(status));
+    if (common::log_on(common::LogArea::server, common::LogLevel::warn)) [[unlikely]] {
+        const common::HelloRequest& claim = peer.claim();
+        const bool is_rank = claim.role == common::PeerRole::client;
+        const std::string reason =
+            is_rank ? refusal_reason(registry_, ProcId(claim.nspace, claim.rank), peer.credentials(), status) : "";
+        WIREUP_LOG(server, warn, "process %d of user %u is refused: %s%s", peer.credentials().pid,
+                   peer.credentials().uid, common::log_status(status), reason.c_str());
+    }
     ++counters_.refused_connections;
     peer.send_refusal(status);
     peer.close();

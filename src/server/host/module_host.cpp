@@ -309,6 +309,35 @@ void ModuleHost::set_module(const pmix_server_module_t* module, size_t module_si
     module_ = read_module(module, module_size);
 }
 
+namespace {
+
+// How late the report of an upcall may be, and how often the table is looked through.
+constexpr int64_t kLookMs = 5000;
+constexpr int kLateLooks = ModuleHost::kLateSeconds * 1000 / kLookMs + 1;
+
+}  // namespace
+
+void ModuleHost::look_later() {
+    if (!next_look_.is_set()) next_look_ = Timer(scheduler(), kLookMs, [this] { look(); });
+}
+
+void ModuleHost::look() {
+    std::vector<LateUpcall> late;
+    bool again = false;
+    next_look_ = Timer();
+    {
+        common::MutexLock lock(tickets().mutex);
+        for (const auto& [id, call] : tickets().calls) {
+            if (call->host != this || call->looks >= kLateLooks) continue;
+            if (++call->looks == kLateLooks) late.push_back({call->name, id, call->about});
+            again = again || call->looks < kLateLooks;
+        }
+    }
+    std::ranges::sort(late, {}, &LateUpcall::number);
+    if (again) look_later();
+    for (const LateUpcall& one : late) late_(one);
+}
+
 size_t ModuleHost::open() const {
     common::MutexLock lock(tickets().mutex);
     size_t n = 0;

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 
 #include "server/host/host.h"
@@ -108,10 +109,20 @@ class ModuleHost final : public Host {
     uint64_t upcalls_made() const noexcept override { return made_; }
     // A row for each of them, the oldest first, except those of operations that have rows of their own.
     void report(ReportRows& rows) const;
+    // Called once for each that is open for kLateSeconds, where warnings are logged. In the loop.
+    static constexpr int kLateSeconds = 30;
+    struct LateUpcall {
+        const char* name = "";
+        uint64_t number = 0;
+        common::ProcId about;
+    };
+    void watch(std::function<void(const LateUpcall&)> late) { late_ = std::move(late); }
 
     struct Call;
 
   private:
+    void look_later();
+    void look();
     template <class Entry, class F>
     void upcall(Entry entry, common::ProcId about, Done done, F make, Runs runs = Runs::on_loop,
                 const char* name = __builtin_FUNCTION());
@@ -122,6 +133,8 @@ class ModuleHost final : public Host {
     Host* local_ = nullptr;
     bool serves_itself_ = false;
     uint64_t made_ = 0;  // upcalls
+    std::function<void(const LateUpcall&)> late_;
+    Timer next_look_;
     std::atomic<bool> is_of_7_{false};
     struct Outbox {
         std::deque<transport::Task> calls;

@@ -34,6 +34,7 @@ struct ModuleHost::Call {
     // With Runs::anywhere: the upcall has returned, or the answer is given. The second of the two frees the Call, so
     // that a host may look at its arguments until it returns, even when another thread of its has answered already.
     std::atomic<bool> left{false};
+    int looks = 0;  // at which it was still open; under the table's lock
     Scheduler* scheduler = nullptr;
     const Host* host = nullptr;
 };
@@ -72,6 +73,8 @@ void ModuleHost::upcall(Entry entry, common::ProcId about, Done done, F make, Ru
     call->host = this;
     const uint64_t id = admit(std::move(call));
     ++made_;
+    if (late_ && common::log_on(common::LogArea::host, common::LogLevel::warn)) [[unlikely]]
+        look_later();
     // Not before what has been deferred already.
     if (runs == Runs::anywhere && outbox_->calls.empty()) return make_upcall(id);
     try {

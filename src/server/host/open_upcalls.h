@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports what the host has not answered yet, beside what waits in the modules of the server.
+// Reports what the host has not answered yet, beside what waits in the modules of the server, and logs what it has not
+// answered for long, with those who wait.
 //
 // Nothing owned; loop thread. What can go wrong: nothing but memory.
 #pragma once
@@ -11,11 +12,14 @@ namespace pmix::server {
 
 class OpenUpcalls final : public LifecycleObserver {
   public:
-    explicit OpenUpcalls(const ModuleHost& host) : host_(host) {}
+    OpenUpcalls(ModuleHost& host, const LifecycleObservers& observers);
     void report(ReportRows& rows) const override { host_.report(rows); }
 
   private:
+    void log_late(const ModuleHost::LateUpcall& late) const;
+
     const ModuleHost& host_;
+    const LifecycleObservers& observers_;
 };
 
 }  // namespace pmix::server

@@ -172,6 +172,10 @@ pmix_status_t Registration::register_nspace(JobInfo&& job, bool by_host) {
             WIREUP_LOG(server, warn, "what the host gave for \"%s\" before is left out: %s", job_name.c_str(),
                        common::log_status(rc));
     }
+    if (by_host && common::log_on(common::LogArea::server, common::LogLevel::warn)) [[unlikely]] {
+        warn_of_nodes(nspace);
+        for (const auto& [rank, client] : nspace.clients) warn_of_place(nspace, rank);
+    }
     set_environments(nspace);
     if (nspace.data != nullptr) observers_.notify(&LifecycleObserver::namespace_described, nspace);
     observers_.notify(&LifecycleObserver::members_changed, nspace.name);
@@ -268,12 +272,43 @@ void Registration::set_environments(const Nspace& nspace) {
     launch_env_.set_for_unregistered(nspace.name, edits);
 }
 
+// A rank that is not where the job's data has it.
+void Registration::warn_of_place(const Nspace& nspace, common::Rank rank) const {
+    const Placed& placed = nspace.placed;
+    const bool has_map = placed.has_procs && !placed.partial && !placed.guessed;
+    const uint32_t node = placed.has_procs ? placed.procs.node_of(rank) : kNoNode;
+    if (nspace.job_size && rank >= *nspace.job_size) {
+        WIREUP_LOG(server, warn, "PMIx_server_register_client: \"%s\" has no rank %u, its size is %u",
+                   nspace.name.c_str(), rank, *nspace.job_size);
+    } else if (has_map && node == kNoNode) {
+        WIREUP_LOG(server, warn, "PMIx_server_register_client: rank %u of \"%s\" is not in its process map of %u ranks",
+                   rank, nspace.name.c_str(), placed.procs.nranks());
+    } else if (has_map && nspace.own_node != kNoNode && node != nspace.own_node && node < placed.nodes.size()) {
+        WIREUP_LOG(server, warn,
+                   "PMIx_server_register_client: rank %u of \"%s\" is registered on \"%s\", and in its process map on "
+                   "\"%s\"",
+                   rank, nspace.name.c_str(), placed.nodes[nspace.own_node].c_str(), placed.nodes[node].c_str());
+    }
+}
+
+// A node with processes of the job that is not among the job's nodes.
+void Registration::warn_of_nodes(const Nspace& nspace) const {
+    const std::vector<std::string>& nodes = nspace.placed.nodes;
+    const bool all_named = std::none_of(nodes.begin(), nodes.end(), [](const auto& name) { return name.empty(); });
+    if (nspace.local_count() == 0 || nodes.empty() || !all_named || nspace.placed.more_nodes ||
+        find_own_node(nspace.placed, registry_.hostname()) != kNoNode)
+        return;
+    std::string list;
+    constexpr size_t kMost = 8;
+    for (size_t i = 0; i < std::min(nodes.size(), kMost); ++i) list += (i == 0 ? "" : ", ") + nodes[i];
+    if (nodes.size() > kMost) list += ", ...";
+    WIREUP_LOG(server, warn, "PMIx_server_register_nspace of \"%s\": this node, \"%s\", is not in its node map (%s)",
+               nspace.name.c_str(), registry_.hostname().c_str(), list.c_str());
+}
+
 pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, uint32_t gid, void* server_object) {
     Nspace& nspace = registry_.obtain(proc.nspace);
     nspace.is_remote = false;
-    if (nspace.size_known() && !nspace.has_rank(proc.rank))
-        WIREUP_LOG(server, warn, "PMIx_server_register_client: rank %u of \"%s\", a job of %u", proc.rank,
-                   nspace.name.c_str(), nspace.size());
     auto [at, fresh] = nspace.clients.try_emplace(proc.rank);
     Client& client = at->second;
     client.rank = proc.rank;
@@ -289,6 +324,8 @@ pmix_status_t Registration::register_client(const ProcId& proc, uint32_t uid, ui
         std::erase(nspace.gone, proc.rank);
     }
     if (!nspace.owner) nspace.owner = uid;
+    if (common::log_on(common::LogArea::server, common::LogLevel::warn)) [[unlikely]]
+        warn_of_place(nspace, proc.rank);
     if (nspace.own_node == kNoNode && nspace.placed.has_procs) {
         // No name of a node was this one's; where a process of ours is, there we are.
         nspace.own_node = nspace.placed.procs.node_of(proc.rank);

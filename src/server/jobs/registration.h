@@ -69,6 +69,8 @@ class Registration final : public LifecycleObserver {
     pmix_status_t ensure_data(Nspace& nspace);
     void announce_locals(Nspace& nspace);
     uint32_t own_node_in(const Placed& placed, const Nspace& nspace) const noexcept;
+    void warn_of_place(const Nspace& nspace, common::Rank rank) const;
+    void warn_of_nodes(const Nspace& nspace) const;
     bool name_own_node(Nspace& nspace);
     void own_node_found(Nspace& nspace);
     std::vector<uint32_t> note_sessions(const std::vector<Fact>& facts);

@@ -12,6 +12,7 @@
 
 #include "common/base/comma_list.h"
 #include "common/base/log.h"
+#include "common/base/names.h"
 #include "common/codec/pack.h"
 #include "common/placement/regex2.h"
 #include "common/values/array_value.h"
@@ -54,6 +55,52 @@ bool number(const pmix_value_t& value, uint32_t* out) noexcept {
     if (common::read_number(value, &n) != PMIX_SUCCESS || n > UINT32_MAX) return false;
     *out = static_cast<uint32_t>(n);
     return true;
+}
+
+// A C program reads the same number from both; 0: no integer.
+size_t width_of(pmix_data_type_t type) noexcept {
+    switch (type) {
+        case PMIX_INT8:
+        case PMIX_UINT8:
+        case PMIX_BYTE:
+        case PMIX_PERSIST:
+        case PMIX_SCOPE:
+        case PMIX_DATA_RANGE:
+        case PMIX_PROC_STATE:
+        case PMIX_ALLOC_DIRECTIVE:
+            return 1;
+        case PMIX_INT16:
+        case PMIX_UINT16:
+        case PMIX_LOCTYPE:
+            return 2;
+        case PMIX_INT:
+        case PMIX_UINT:
+        case PMIX_INT32:
+        case PMIX_UINT32:
+        case PMIX_PID:
+        case PMIX_STATUS:
+        case PMIX_PROC_RANK:
+            return 4;
+        case PMIX_INT64:
+        case PMIX_UINT64:
+        case PMIX_SIZE:
+        case PMIX_DEVTYPE:
+            return 8;
+        default:
+            return 0;
+    }
+}
+
+bool is_as_good(pmix_data_type_t given, pmix_data_type_t wanted) noexcept {
+    // Maps and other texts have packed forms.
+    const bool is_packed = given == PMIX_REGEX || given == PMIX_COMPRESSED_STRING || given == PMIX_BYTE_OBJECT;
+    return given == wanted || (width_of(given) != 0 && width_of(given) == width_of(wanted)) ||
+           (wanted == PMIX_STRING && is_packed);
+}
+
+const char* type_name_of(pmix_data_type_t type) noexcept {
+    const char* name = common::constant_name(common::Names::data_type, type);
+    return name == nullptr ? "value of an unknown type" : name;
 }
 
 // The elements of a value that is an array of infos.
@@ -102,7 +149,7 @@ class JobReader {
                                   Owner owner);
     pmix_status_t store_value(Owner owner, std::string_view key, const pmix_value_t& value);
     void note_place(common::Rank rank, const pmix_info_t* infos, size_t n);
-    void warn_of_type(const pmix_info_t& info) const noexcept;
+    void warn_of_type(const pmix_info_t& info);
     AppRef& app(uint32_t number);
 
     // A node without a name is the one of that number.
@@ -119,6 +166,7 @@ class JobReader {
     NodeIndex named_, placed_on_;  // the names lie in the host's arrays
     bool warned_of_rank_ = false;
     common::DeclaredTypes declared_;
+    std::vector<const char*> warned_of_type_;
     ByteWriter arena_;
     ByteWriter scratch_;
 };
@@ -162,17 +210,17 @@ uint32_t JobReader::node_place(const pmix_info_t* infos, size_t n) {
     return place;
 }
 
-// A text where the Standard has a number, or the reverse: it is stored as it is, and found by nobody who reads the
-// type.
-void JobReader::warn_of_type(const pmix_info_t& info) const noexcept {
+// Of another type than the Standard's: it is stored as it is, and a process that reads by the type finds nothing. Once
+// for each key.
+void JobReader::warn_of_type(const pmix_info_t& info) {
     const common::Attribute known = common::attribute_by_string(common::key_view(info));
-    if (known.name == nullptr) return;
-    uint64_t n = 0;
-    const bool is_number = common::read_number(info.value, &n) == PMIX_SUCCESS;
-    const bool wants_number = known.type >= PMIX_SIZE && known.type <= PMIX_UINT64;
-    if ((wants_number && info.value.type == PMIX_STRING) || (known.type == PMIX_STRING && is_number))
-        WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %s has another type than the Standard's",
-                   setup_.nspace.c_str(), known.name);
+    if (known.name == nullptr || known.type == PMIX_UNDEF || info.value.type == PMIX_UNDEF ||
+        is_as_good(info.value.type, known.type))
+        return;
+    if (std::ranges::find(warned_of_type_, known.name) != warned_of_type_.end()) return;
+    warned_of_type_.push_back(known.name);
+    WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %s is a %s and should be a %s", setup_.nspace.c_str(),
+               known.name, type_name_of(info.value.type), type_name_of(known.type));
 }
 
 // First walk. Proc arrays are left out: there are many, and they say nothing that others wait for.
@@ -310,6 +358,8 @@ pmix_status_t JobReader::store_proc(const pmix_info_t* infos, size_t n, unsigned
     if (!setup_.has_procs) note_place(rank, infos, n);
     for (size_t i = 0; i < n; ++i) {
         std::string_view key = common::key_view(infos[i]);
+        if (common::log_on(common::LogArea::api, common::LogLevel::warn)) [[unlikely]]
+            warn_of_type(infos[i]);
         if (rank < common::kMaxMapRanks && is_column_key(key)) {
             scratch_.clear();
             pmix_status_t rc = common::encode_value(scratch_, declared_.as_declared(key, infos[i].value));

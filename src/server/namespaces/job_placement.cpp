@@ -266,6 +266,25 @@ void number_nodes(const JobInfo& setup, const Placed& before, Placed& placed) {
     placed.aliases = std::move(aliases);
 }
 
+// Names that the host uses for a node and has in no list of nodes: what is said of them is nobody's.
+void warn_of_names(const JobInfo& setup, const Placed& placed) {
+    if (!setup.has_nodes || !common::log_on(common::LogArea::server, common::LogLevel::warn)) return;
+    NodeIndex known = index_of(placed.nodes);
+    for (const auto& [place, alias] : placed.aliases) known.note(alias, place);
+    const auto is_spelled_otherwise = [&](std::string_view name) {
+        return std::ranges::any_of(placed.nodes, [&](const auto& n) { return short_name(n) == short_name(name); });
+    };
+    std::vector<std::string_view> unknown;
+    for (const auto* named : {&setup.nodes_named, &setup.placed_on})
+        for (const NodeRef& node : *named)
+            if (!node.name.empty() && !known.find(node.name) && !is_spelled_otherwise(node.name) &&
+                std::ranges::find(unknown, node.name) == unknown.end())
+                unknown.push_back(node.name);
+    for (const std::string_view name : unknown)
+        WIREUP_LOG(server, warn, "PMIx_server_register_nspace of \"%s\": PMIX_HOSTNAME \"%.*s\" is not in its node map",
+                   setup.nspace.c_str(), static_cast<int>(name.size()), name.data());
+}
+
 void place_apps(const JobInfo& setup, Placed& placed) {
     placed.apps.clear();
     uint32_t size = setup.job_size.value_or(placed.has_procs ? placed.procs.nranks() : 0);
@@ -306,6 +325,7 @@ Result<Placed> derive_placement(const JobInfo& setup, std::string_view hostname,
     if (!done) placed = before;
     if (placed.nodes.empty()) return placed;
     number_nodes(setup, before, placed);
+    warn_of_names(setup, placed);
     place_apps(setup, placed);
     // Where the list has this node's full name and the server its short one, or the reverse, both are found.
     const uint32_t own = find_own_node(placed, hostname);

@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "common/values/array_value.h"
 #include "support/own_module.h"
 #include "support/server_here.h"
 #include "support/status.h"
@@ -35,6 +37,7 @@ class HostMistakesTest : public ::testing::Test {
         g_answers = 1;
         InfoList infos = ServerHere::named();
         infos.append_string(PMIX_WIREUP_LOG, std::string(levels) + "@" + file);
+        infos.append_string(PMIX_HOSTNAME, "here");
         module.publish = &publish;
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_server_init(&module, infos.c_array(), infos.size()));
         running = true;
@@ -55,6 +58,20 @@ class HostMistakesTest : public ::testing::Test {
         InfoList infos;
         infos.append_number<uint32_t>(PMIX_JOB_SIZE, n, PMIX_UINT32);
         return infos;
+    }
+    static void maps(InfoList& infos, const char* nodes, const char* procs) {
+        for (const auto& [key, text] : {std::pair(PMIX_NODE_MAP, nodes), std::pair(PMIX_PROC_MAP, procs)}) {
+            char* map = nullptr;
+            const bool of_nodes = std::string(key) == PMIX_NODE_MAP;
+            ASSERT_STATUS(PMIX_SUCCESS, of_nodes ? PMIx_generate_regex(text, &map) : PMIx_generate_ppn(text, &map));
+            infos.append_string(key, map);
+            std::free(map);
+        }
+    }
+    static void client(pmix_rank_t rank) {
+        const pmix_proc_t proc = ProcId("job", rank).to_c();
+        EXPECT_STATUS(PMIX_SUCCESS,
+                      PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
     }
     pmix_status_t publish_one() {
         InfoList infos;
@@ -86,7 +103,29 @@ TEST_F(HostMistakesTest, RegisterNspace_SizeIsText_IsRefused) {
     InfoList odd = of_size(4);
     odd.append_string(PMIX_MAX_PROCS, "four");
     EXPECT_STATUS(PMIX_SUCCESS, job(4, std::move(odd)));
-    EXPECT_TRUE(says("PMIX_MAX_PROCS has another type"));
+    EXPECT_TRUE(says("PMIX_MAX_PROCS is a PMIX_STRING and should be a PMIX_UINT32"));
+}
+
+TEST_F(HostMistakesTest, RegisterNspace_TypesThatAreNotTheStandards_AreNamedOnceEach) {
+    start();
+    InfoList infos = of_size(3);
+    infos.append_number<size_t>(PMIX_UNIV_SIZE, 3, PMIX_SIZE);
+    infos.append_number<int>(PMIX_NUM_NODES, 1, PMIX_INT);  // as wide as the Standard's
+    infos.append_flag(PMIX_JOBID, true);
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+        InfoList proc;
+        proc.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
+        proc.append_string(PMIX_LOCAL_RANK, "first");
+        infos.append(PMIX_PROC_INFO_ARRAY, pmix::common::array_value(std::move(proc)).value());
+    }
+    EXPECT_STATUS(PMIX_SUCCESS, job(3, std::move(infos)));
+    EXPECT_TRUE(says("PMIX_UNIV_SIZE is a PMIX_SIZE and should be a PMIX_UINT32")) << folder.text("log");
+    EXPECT_TRUE(says("PMIX_JOBID is a PMIX_BOOL and should be a PMIX_STRING")) << folder.text("log");
+    EXPECT_FALSE(says("PMIX_NUM_NODES"));
+    const std::string log = folder.text("log");
+    const size_t at = log.find("PMIX_LOCAL_RANK is a PMIX_STRING and should be a PMIX_UINT16");
+    EXPECT_NE(std::string::npos, at) << log;
+    EXPECT_EQ(std::string::npos, log.find("PMIX_LOCAL_RANK", at + 1)) << log;
 }
 
 // rows: V10
@@ -96,7 +135,75 @@ TEST_F(HostMistakesTest, RegisterClient_RankBeyondTheJob_IsInTheLog) {
     EXPECT_FALSE(says("rank"));
     const pmix_proc_t proc = ProcId("job", 9).to_c();
     PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr);
-    EXPECT_TRUE(says("PMIx_server_register_client: rank 9 of \"job\", a job of 4"));
+    EXPECT_TRUE(says("PMIx_server_register_client: \"job\" has no rank 9, its size is 4"));
+}
+
+// rows: V10
+TEST_F(HostMistakesTest, RegisterClient_RankThatTheMapDoesNotHave_IsInTheLog) {
+    start();
+    InfoList infos = of_size(4);
+    maps(infos, "here", "0,1,2");
+    ASSERT_STATUS(PMIX_SUCCESS, job(3, std::move(infos)));
+    client(2);
+    EXPECT_FALSE(says("rank"));
+    client(3);
+    EXPECT_TRUE(says("PMIx_server_register_client: rank 3 of \"job\" is not in its process map of 3 ranks"))
+        << folder.text("log");
+}
+
+// rows: V10
+TEST_F(HostMistakesTest, RegisterClient_RankOfAnotherNode_IsInTheLog) {
+    start();
+    InfoList infos = of_size(4);
+    maps(infos, "here,there", "0,1;2,3");
+    ASSERT_STATUS(PMIX_SUCCESS, job(2, std::move(infos)));
+    client(1);
+    EXPECT_FALSE(says("rank"));
+    client(2);
+    EXPECT_TRUE(says("rank 2 of \"job\" is registered on \"here\", and in its process map on \"there\""))
+        << folder.text("log");
+}
+
+// The same where the job's data comes after the ranks. rows: V10
+TEST_F(HostMistakesTest, RegisterNspace_AfterARankOfAnotherNode_IsInTheLog) {
+    start();
+    client(2);
+    client(7);
+    InfoList infos = of_size(4);
+    maps(infos, "here,there", "0,1;2,3");
+    ASSERT_STATUS(PMIX_SUCCESS, job(2, std::move(infos)));
+    EXPECT_TRUE(says("rank 2 of \"job\" is registered on \"here\", and in its process map on \"there\""))
+        << folder.text("log");
+    EXPECT_TRUE(says("\"job\" has no rank 7, its size is 4")) << folder.text("log");
+}
+
+TEST_F(HostMistakesTest, RegisterNspace_ThisNodeIsInNoMap_IsInTheLog) {
+    start();
+    InfoList infos = of_size(4);
+    maps(infos, "elsewhere,there", "0,1;2,3");
+    ASSERT_STATUS(PMIX_SUCCESS, job(2, std::move(infos)));
+    EXPECT_TRUE(says("\"job\": this node, \"here\", is not in its node map (elsewhere, there)")) << folder.text("log");
+}
+
+TEST_F(HostMistakesTest, RegisterNspace_OfOtherNodesAlone_IsNoMistake) {
+    start();
+    InfoList infos = of_size(4);
+    maps(infos, "elsewhere,there", "0,1;2,3");
+    ASSERT_STATUS(PMIX_SUCCESS, job(0, std::move(infos)));
+    EXPECT_EQ("", folder.text("log"));
+}
+
+TEST_F(HostMistakesTest, RegisterNspace_ANodeThatIsInNoMap_IsInTheLog) {
+    start();
+    InfoList infos = of_size(4), node, known;
+    maps(infos, "here,there", "0,1;2,3");
+    node.append_string(PMIX_HOSTNAME, "nowhere");
+    infos.append(PMIX_NODE_INFO_ARRAY, pmix::common::array_value(std::move(node)).value());
+    known.append_string(PMIX_HOSTNAME, "there");
+    infos.append(PMIX_NODE_INFO_ARRAY, pmix::common::array_value(std::move(known)).value());
+    ASSERT_STATUS(PMIX_SUCCESS, job(2, std::move(infos)));
+    EXPECT_TRUE(says("\"job\": PMIX_HOSTNAME \"nowhere\" is not in its node map")) << folder.text("log");
+    EXPECT_FALSE(says("\"there\""));
 }
 
 TEST_F(HostMistakesTest, Upcall_AnsweredTwice_IsInTheLog) {
