@@ -30,7 +30,8 @@ int failed(int error) {
 }
 
 std::string name_of(const sockaddr* a, socklen_t length) {
-    if (a->sa_family == AF_INET) return "tcp:" + std::to_string(ntohs(reinterpret_cast<const sockaddr_in*>(a)->sin_port));
+    if (a->sa_family == AF_INET)
+        return "tcp:" + std::to_string(ntohs(reinterpret_cast<const sockaddr_in*>(a)->sin_port));
     const auto* u = reinterpret_cast<const sockaddr_un*>(a);
     size_t n = length - offsetof(sockaddr_un, sun_path);
     if (n > 0 && u->sun_path[0] != 0) n = strnlen(u->sun_path, n);
@@ -89,7 +90,9 @@ ssize_t receive(Socket& s, msghdr& m, int flags) {
             for (int fd : p.real_descriptors) own_real_descriptor(fd), fds.push_back(fd);
             p.objects.clear();
             p.real_descriptors.clear();
-            const size_t room = m.msg_control == nullptr || m.msg_controllen < sizeof(cmsghdr) ? 0 : (m.msg_controllen - CMSG_LEN(0)) / sizeof(int);
+            const size_t room = m.msg_control == nullptr || m.msg_controllen < sizeof(cmsghdr)
+                                    ? 0
+                                    : (m.msg_controllen - CMSG_LEN(0)) / sizeof(int);
             const size_t n = std::min(room, fds.size());
             for (size_t i = n; i < fds.size(); ++i) close_descriptor(fds[i]), m.msg_flags |= MSG_CTRUNC;
             if (n > 0) {
@@ -160,7 +163,8 @@ ssize_t transmit(Socket& s, const msghdr& m, int flags) {
             }
         }
     }
-    const Nanoseconds takes = dice().below(static_cast<uint32_t>(dice().one_in(network().one_in) ? network().rare : network().usual));
+    const Nanoseconds takes =
+        dice().below(static_cast<uint32_t>(dice().one_in(network().one_in) ? network().rare : network().usual));
     p.at = std::max(s.last_at, now() + takes);
     s.last_at = p.at;
     alarm_at(p.at);
@@ -278,18 +282,28 @@ int getsockopt(int fd, int level, int name, void* value, socklen_t* length) {
     const int domain = s != nullptr ? s->domain : l->domain;
     int number = 0;
     switch (name) {
-    case SO_PEERCRED: {
-        if (s == nullptr || domain != AF_UNIX) return failed(ENOTCONN);
-        const ucred c{s->peer_pid, geteuid(), getegid()};
-        return give(&c, sizeof c);
-    }
-    case SO_TYPE: number = SOCK_STREAM; break;
-    case SO_DOMAIN: number = domain; break;
-    case SO_ACCEPTCONN: number = l != nullptr; break;
-    case SO_ERROR: break;
-    case SO_SNDBUF:
-    case SO_RCVBUF: number = static_cast<int>(Socket::kCapacity); break;
-    default: return failed(ENOPROTOOPT);
+        case SO_PEERCRED: {
+            if (s == nullptr || domain != AF_UNIX) return failed(ENOTCONN);
+            const ucred c{s->peer_pid, geteuid(), getegid()};
+            return give(&c, sizeof c);
+        }
+        case SO_TYPE:
+            number = SOCK_STREAM;
+            break;
+        case SO_DOMAIN:
+            number = domain;
+            break;
+        case SO_ACCEPTCONN:
+            number = l != nullptr;
+            break;
+        case SO_ERROR:
+            break;
+        case SO_SNDBUF:
+        case SO_RCVBUF:
+            number = static_cast<int>(Socket::kCapacity);
+            break;
+        default:
+            return failed(ENOPROTOOPT);
     }
     return give(&number, sizeof number);
 }

@@ -92,20 +92,22 @@ int wait_on(pthread_cond_t* c, pthread_mutex_t* m, Nanoseconds deadline) {
 long futex(int* word, int operation, int value, const timespec* time) {
     const auto place = place_of(word);
     switch (operation & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET: {
-        if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) return errno = EAGAIN, -1;
-        Nanoseconds deadline = kNever;
-        if (time != nullptr) {
-            deadline = nanoseconds_of(*time);
-            if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT && deadline != kNever) deadline += now();
+        case FUTEX_WAIT:
+        case FUTEX_WAIT_BITSET: {
+            if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) return errno = EAGAIN, -1;
+            Nanoseconds deadline = kNever;
+            if (time != nullptr) {
+                deadline = nanoseconds_of(*time);
+                if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT && deadline != kNever) deadline += now();
+            }
+            if (!sleep_there(place.first, place.second, deadline, "futex")) return errno = ETIMEDOUT, -1;
+            return 0;
         }
-        if (!sleep_there(place.first, place.second, deadline, "futex")) return errno = ETIMEDOUT, -1;
-        return 0;
-    }
-    case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: return call_sleepers(place.first, place.second, value);
-    default: return errno = ENOSYS, -1;
+        case FUTEX_WAKE:
+        case FUTEX_WAKE_BITSET:
+            return call_sleepers(place.first, place.second, value);
+        default:
+            return errno = ENOSYS, -1;
     }
 }
 
@@ -208,7 +210,8 @@ int pthread_once(pthread_once_t* once, void (*function)()) {
 }
 
 int clock_gettime(clockid_t clock, timespec* time) {
-    if (t_self == nullptr || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID) return real().clock_gettime(clock, time);
+    if (t_self == nullptr || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID)
+        return real().clock_gettime(clock, time);
     if (dice().one_in(64)) yield("clock_gettime");
     time->tv_sec = now() / 1'000'000'000;
     time->tv_nsec = now() % 1'000'000'000;
@@ -272,19 +275,22 @@ long syscall(long number, ...) {
     va_end(list);
     if (t_self != nullptr) {
         switch (number) {
-        case SYS_futex:
-            return futex(reinterpret_cast<int*>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]),
-                         reinterpret_cast<const timespec*>(a[3]));
-        case SYS_gettid: return t_self->process->pid + (t_self == t_self->process->threads[0] ? 0 : 1'000'000 + t_self->number);
-        case SYS_getpid: return t_self->process->pid;
-        case SYS_pidfd_open: {
-            Process* p = process_of(static_cast<int>(a[0]));
-            if (p == nullptr || !p->alive) return errno = ESRCH, -1;
-            auto end = std::make_shared<ProcessEnd>();
-            end->process = p;
-            return add_descriptor(end);
-        }
-        default: break;
+            case SYS_futex:
+                return futex(reinterpret_cast<int*>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]),
+                             reinterpret_cast<const timespec*>(a[3]));
+            case SYS_gettid:
+                return t_self->process->pid + (t_self == t_self->process->threads[0] ? 0 : 1'000'000 + t_self->number);
+            case SYS_getpid:
+                return t_self->process->pid;
+            case SYS_pidfd_open: {
+                Process* p = process_of(static_cast<int>(a[0]));
+                if (p == nullptr || !p->alive) return errno = ESRCH, -1;
+                auto end = std::make_shared<ProcessEnd>();
+                end->process = p;
+                return add_descriptor(end);
+            }
+            default:
+                break;
         }
     }
     return real().syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);

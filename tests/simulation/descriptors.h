@@ -2,8 +2,8 @@
 // The simulated kernel's descriptors: stream sockets, listeners, event counters and epoll sets.
 //
 // The number of a simulated descriptor is that of an open file of the real kernel, so that no other file gets it. An
-// object lives as long as a descriptor, or a message on its way, refers to it. A process owns the descriptors that it has opened
-// or received; they are closed at its end.
+// object lives as long as a descriptor, or a message on its way, refers to it. A process owns the descriptors that it
+// has opened or received; they are closed at its end.
 #pragma once
 
 #include <sys/epoll.h>
@@ -97,7 +97,7 @@ void replace_object(int fd, ObjectRef object);
 int duplicate(int fd);
 int close_descriptor(int fd);
 void close_all_of(const Process& process);
-void own_real_descriptor(int fd);      // opened by the process that runs
+void own_real_descriptor(int fd);  // opened by the process that runs
 std::vector<int> descriptors_of(const Process& process);
 uint32_t events_of(int fd);  // of either kind
 

@@ -31,7 +31,8 @@ std::string operation_name(const char* kind, const pmix_proc_t procs[], size_t n
 
 // For upcalls that have nothing but a status to answer.
 pmix_status_t status_later(pmix_op_cbfunc_t cb, void* of, pmix_status_t status = PMIX_SUCCESS) {
-    if (cb == nullptr || (status == PMIX_SUCCESS && dice().one_in(2))) return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
+    if (cb == nullptr || (status == PMIX_SUCCESS && dice().one_in(2)))
+        return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
     ResourceManager::get().post(this_node(), [cb, of, status] { cb(status, of); });
     return PMIX_SUCCESS;
 }
@@ -42,7 +43,8 @@ pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t[], size_t,
 pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t cb, void* of) {
     return status_later(cb, of);
 }
-pmix_status_t aborted(const pmix_proc_t*, void*, int, const char[], pmix_proc_t[], size_t, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t aborted(const pmix_proc_t*, void*, int, const char[], pmix_proc_t[], size_t, pmix_op_cbfunc_t cb,
+                      void* of) {
     return status_later(cb, of);
 }
 
@@ -52,34 +54,51 @@ pmix_status_t local_status(const pmix_info_t infos[], size_t n) {
     return PMIX_SUCCESS;
 }
 
-pmix_status_t fence(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, char* data, size_t ndata, pmix_modex_cbfunc_t cb, void* of) {
+pmix_status_t fence(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, char* data,
+                    size_t ndata, pmix_modex_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
-    ResourceManager::Part part{&this_node(), local_status(infos, ninfos), {data, data + ndata}, [cb, of](pmix_status_t status, const std::vector<char>& all) {
+    ResourceManager::Part part{&this_node(),
+                               local_status(infos, ninfos),
+                               {data, data + ndata},
+                               [cb, of](pmix_status_t status, const std::vector<char>& all) {
                                    auto* kept = new std::vector<char>(all);
-                                   cb(status, kept->data(), kept->size(), of, [](void* p) { delete static_cast<std::vector<char>*>(p); }, kept);
+                                   cb(
+                                       status, kept->data(), kept->size(), of,
+                                       [](void* p) { delete static_cast<std::vector<char>*>(p); }, kept);
                                }};
     std::free(data);
     rm.take_part(operation_name("fence", procs, n), rm.members_of(procs, n), std::move(part));
     return PMIX_SUCCESS;
 }
 
-pmix_status_t join_operation(const char* kind, const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t join_operation(const char* kind, const pmix_proc_t procs[], size_t n, const pmix_info_t infos[],
+                             size_t ninfos, pmix_op_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
-    rm.take_part(operation_name(kind, procs, n), rm.members_of(procs, n),
-                 {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) { cb(status, of); }});
+    rm.take_part(
+        operation_name(kind, procs, n), rm.members_of(procs, n),
+        {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) {
+             cb(status, of);
+         }});
     return PMIX_SUCCESS;
 }
-pmix_status_t connect(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t connect(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos,
+                      pmix_op_cbfunc_t cb, void* of) {
     return join_operation("connect", procs, n, infos, ninfos, cb, of);
 }
-pmix_status_t disconnect(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t disconnect(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos,
+                         pmix_op_cbfunc_t cb, void* of) {
     return join_operation("disconnect", procs, n, infos, ninfos, cb, of);
 }
 
-pmix_status_t group(pmix_group_operation_t op, char* name, const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t cb, void* of) {
+pmix_status_t group(pmix_group_operation_t op, char* name, const pmix_proc_t procs[], size_t n,
+                    const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
-    rm.take_part(operation_name((std::string(op == PMIX_GROUP_CONSTRUCT ? "construct " : "destruct ") + name).c_str(), procs, n), rm.members_of(procs, n),
-                 {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) { cb(status, nullptr, 0, of, nullptr, nullptr); }});
+    rm.take_part(
+        operation_name((std::string(op == PMIX_GROUP_CONSTRUCT ? "construct " : "destruct ") + name).c_str(), procs, n),
+        rm.members_of(procs, n),
+        {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) {
+             cb(status, nullptr, 0, of, nullptr, nullptr);
+         }});
     return PMIX_SUCCESS;
 }
 
@@ -100,7 +119,9 @@ pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
             auto* r = static_cast<Request*>(p);
             auto* copy = new std::vector<char>(data, data + n);
             ResourceManager::get().post(*r->from, [r, status, copy] {
-                r->cb(status, copy->data(), copy->size(), r->of, [](void* q) { delete static_cast<std::vector<char>*>(q); }, copy);
+                r->cb(
+                    status, copy->data(), copy->size(), r->of,
+                    [](void* q) { delete static_cast<std::vector<char>*>(q); }, copy);
                 delete r;
             });
         };
@@ -113,8 +134,10 @@ pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
 pmix_status_t publish(const pmix_proc_t*, const pmix_info_t infos[], size_t n, pmix_op_cbfunc_t cb, void* of) {
     auto& all = ResourceManager::get().published;
     for (size_t i = 0; i < n; ++i) {
-        if (infos[i].key[0] != 'p' || std::strchr(infos[i].key, '.') != nullptr || infos[i].value.type != PMIX_UINT32) continue;
-        if (!all.emplace(infos[i].key, infos[i].value.data.uint32).second) return status_later(cb, of, PMIX_ERR_DUPLICATE_KEY);
+        if (infos[i].key[0] != 'p' || std::strchr(infos[i].key, '.') != nullptr || infos[i].value.type != PMIX_UINT32)
+            continue;
+        if (!all.emplace(infos[i].key, infos[i].value.data.uint32).second)
+            return status_later(cb, of, PMIX_ERR_DUPLICATE_KEY);
     }
     return status_later(cb, of);
 }
@@ -138,7 +161,8 @@ pmix_status_t lookup(const pmix_proc_t*, char** keys, const pmix_info_t[], size_
 }
 
 // All other nodes are told; they deliver it to their processes.
-pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t infos[], size_t n, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t infos[],
+                     size_t n, pmix_op_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
     const Node& from = this_node();
     for (const auto& node : rm.nodes) {
@@ -185,8 +209,12 @@ pmix_status_t finish(F&& call) {
         pmix_status_t status = PMIX_SUCCESS;
     };
     auto* d = new Done;
-    pmix_status_t rc = call([](pmix_status_t status, void* of) { static_cast<Done*>(of)->status = status, static_cast<Done*>(of)->done = true; }, d);
-    if (rc == PMIX_OPERATION_SUCCEEDED) rc = PMIX_SUCCESS;
+    pmix_status_t rc =
+        call([](pmix_status_t status,
+                void* of) { static_cast<Done*>(of)->status = status, static_cast<Done*>(of)->done = true; },
+             d);
+    if (rc == PMIX_OPERATION_SUCCEEDED)
+        rc = PMIX_SUCCESS;
     else if (rc == PMIX_SUCCESS) {
         wait_until([d] { return d->done; }, kNever, "a server's callback");
         rc = d->status;
@@ -207,7 +235,8 @@ void nothing_left(const Process& p) {
     const auto descriptors = descriptors_of(p);
     const size_t threads = p.threads.size() - 1, mapped = mapped_by(p);
     if (descriptors.empty() && threads == 0 && mapped == 0) return;
-    std::printf("WRONG %s has left %zu descriptors, %zu threads, %zu bytes of memory\n", p.name.c_str(), descriptors.size(), threads, mapped);
+    std::printf("WRONG %s has left %zu descriptors, %zu threads, %zu bytes of memory\n", p.name.c_str(),
+                descriptors.size(), threads, mapped);
     std::fflush(stdout);
     _exit(1);
 }
@@ -218,7 +247,8 @@ ResourceManager& ResourceManager::get() {
     return *g_manager;
 }
 
-ResourceManager::ResourceManager(const Size& s, const std::vector<Library>& copies) : size(s), clients(static_cast<size_t>(s.ranks())), copies_(copies) {
+ResourceManager::ResourceManager(const Size& s, const std::vector<Library>& copies)
+    : size(s), clients(static_cast<size_t>(s.ranks())), copies_(copies) {
     g_manager = this;
     for (int i = 0; i < s.nodes; ++i) {
         nodes.push_back(std::make_unique<Node>());
@@ -230,7 +260,8 @@ ResourceManager::ResourceManager(const Size& s, const std::vector<Library>& copi
 void ResourceManager::start(std::function<void(int, const Library&)> client) {
     for (auto& n : nodes) {
         const char* tmp = std::getenv("TMPDIR");
-        n->process = &new_process("node" + std::to_string(n->index), {std::string("TMPDIR=") + (tmp == nullptr ? "/tmp" : tmp), "WIREUP_LOG=off"});
+        n->process = &new_process("node" + std::to_string(n->index),
+                                  {std::string("TMPDIR=") + (tmp == nullptr ? "/tmp" : tmp), "WIREUP_LOG=off"});
         n->process->user = n.get();
         simulation::start(*n->process, [this, node = n.get(), client] {
             daemon(*node, client);
@@ -265,7 +296,8 @@ void ResourceManager::post_in_order(Node& node, const Node& from, std::function<
 std::vector<int> ResourceManager::members_of(const pmix_proc_t procs[], size_t n) const {
     std::set<int> members;
     for (size_t i = 0; i < n; ++i) {
-        if (procs[i].rank != PMIX_RANK_WILDCARD) members.insert(static_cast<int>(procs[i].rank));
+        if (procs[i].rank != PMIX_RANK_WILDCARD)
+            members.insert(static_cast<int>(procs[i].rank));
         else
             for (int r = 0; r < size.ranks(); ++r) members.insert(r);
     }
@@ -327,14 +359,17 @@ void ResourceManager::daemon(Node& node, const std::function<void(int, const Lib
     must("PMIx_server_init", (*pmix.server_init)(&callbacks, own, 2));
     for (int i = 0; i < size.nodes; ++i) {
         names += (i != 0 ? ",n" : "n") + std::to_string(i);
-        for (int k = 0; k < size.ranks_per_node; ++k) ranks += (k != 0 ? "," : i != 0 ? ";" : "") + std::to_string(i * size.ranks_per_node + k);
+        for (int k = 0; k < size.ranks_per_node; ++k)
+            ranks += (k != 0 ? "," : i != 0 ? ";" : "") + std::to_string(i * size.ranks_per_node + k);
     }
     pmix_info_t job[3];
     pmix.Info_load(&job[0], PMIX_NODE_MAP, names.c_str(), PMIX_STRING);
     pmix.Info_load(&job[1], PMIX_PROC_MAP, ranks.c_str(), PMIX_STRING);
     const uint32_t total = static_cast<uint32_t>(size.ranks());
     pmix.Info_load(&job[2], PMIX_JOB_SIZE, &total, PMIX_UINT32);
-    must("PMIx_server_register_nspace", finish([&](pmix_op_cbfunc_t cb, void* of) { return pmix.server_register_nspace(kJob, size.ranks_per_node, job, 3, cb, of); }));
+    must("PMIx_server_register_nspace", finish([&](pmix_op_cbfunc_t cb, void* of) {
+             return pmix.server_register_nspace(kJob, size.ranks_per_node, job, 3, cb, of);
+         }));
     std::vector<int> here;
     for (int r = 0; r < size.ranks(); ++r)
         if (node_of(r) == node.index) here.push_back(r);
@@ -342,7 +377,9 @@ void ResourceManager::daemon(Node& node, const std::function<void(int, const Lib
         pmix_proc_t proc{};
         std::strcpy(proc.nspace, kJob);
         proc.rank = static_cast<uint32_t>(r);
-        must("PMIx_server_register_client", finish([&](pmix_op_cbfunc_t cb, void* of) { return pmix.server_register_client(&proc, geteuid(), getegid(), nullptr, cb, of); }));
+        must("PMIx_server_register_client", finish([&](pmix_op_cbfunc_t cb, void* of) {
+                 return pmix.server_register_client(&proc, geteuid(), getegid(), nullptr, cb, of);
+             }));
         char** env = nullptr;
         must("PMIx_server_setup_fork", pmix.server_setup_fork(&proc, &env));
         std::vector<std::string> variables{"TMPDIR=" + std::string(std::getenv("TMPDIR")), "WIREUP_LOG=off"};
@@ -369,7 +406,8 @@ void ResourceManager::daemon(Node& node, const std::function<void(int, const Lib
                 if (!clients[static_cast<size_t>(r)]->alive) return r;
             return -1;
         };
-        wait_until([&] { return due() || ended() >= 0 || (left.empty() && all_clients_ended()); }, kNever, "a daemon's inbox");
+        wait_until([&] { return due() || ended() >= 0 || (left.empty() && all_clients_ended()); }, kNever,
+                   "a daemon's inbox");
         if (due()) {
             size_t i = 0;
             while (node.inbox[i].at > now()) ++i;

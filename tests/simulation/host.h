@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated resource manager: one object for all nodes, whose daemons are simulated processes with the server library.
+// A simulated resource manager: one object for all nodes, whose daemons are simulated processes with the server
+// library.
 //
-// An upcall is answered at once, later or by another node's part of an operation, as the seed says. What a daemon has to do comes
-// into its inbox and is done by its first thread, so that callbacks come from another thread than upcalls.
+// An upcall is answered at once, later or by another node's part of an operation, as the seed says. What a daemon has
+// to do comes into its inbox and is done by its first thread, so that callbacks come from another thread than upcalls.
 #pragma once
 
 #include <deque>

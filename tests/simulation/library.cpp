@@ -27,11 +27,11 @@ Library load_copy(const std::string& file) {
         std::exit(2);
     }
     Library all{};
-#define LOOK_UP(name)                                                          \
+#define LOOK_UP(name)                                                              \
     all.name = reinterpret_cast<decltype(all.name)>(dlsym(handle, "PMIx_" #name)); \
-    if (all.name == nullptr) {                                                 \
-        std::fprintf(stderr, "%s has no PMIx_%s\n", file.c_str(), #name);        \
-        std::exit(2);                                                          \
+    if (all.name == nullptr) {                                                     \
+        std::fprintf(stderr, "%s has no PMIx_%s\n", file.c_str(), #name);          \
+        std::exit(2);                                                              \
     }
     SIMULATED_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP

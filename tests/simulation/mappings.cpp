@@ -67,7 +67,8 @@ void* mmap(void* hint, size_t length, int protection, int flags, int fd, off_t o
     if ((flags & MAP_FIXED) != 0) forget(reinterpret_cast<uint64_t>(at), length);
     struct stat s;
     if ((flags & MAP_ANONYMOUS) == 0 && (flags & MAP_SHARED) != 0 && fstat(fd, &s) == 0)
-        g_mappings[reinterpret_cast<uint64_t>(at)] = {length, s.st_ino ^ s.st_dev << 40, static_cast<uint64_t>(offset), t_self->process};
+        g_mappings[reinterpret_cast<uint64_t>(at)] = {length, s.st_ino ^ s.st_dev << 40, static_cast<uint64_t>(offset),
+                                                      t_self->process};
     return at;
 }
 

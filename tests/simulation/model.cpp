@@ -23,16 +23,23 @@ class Judge {
                 continue;
             }
             switch (step_of(c).kind) {
-            case Kind::fence:
-            case Kind::connect:
-            case Kind::disconnect:
-            case Kind::construct:
-            case Kind::destruct: collective(c); break;
-            case Kind::get: get(c); break;
-            case Kind::lookup: lookup(c); break;
-            case Kind::unpublish: break;
-            default:
-                if (c.status != PMIX_SUCCESS) wrong(c, "fails with " + std::to_string(c.status));
+                case Kind::fence:
+                case Kind::connect:
+                case Kind::disconnect:
+                case Kind::construct:
+                case Kind::destruct:
+                    collective(c);
+                    break;
+                case Kind::get:
+                    get(c);
+                    break;
+                case Kind::lookup:
+                    lookup(c);
+                    break;
+                case Kind::unpublish:
+                    break;
+                default:
+                    if (c.status != PMIX_SUCCESS) wrong(c, "fails with " + std::to_string(c.status));
             }
         }
         events();
@@ -42,14 +49,17 @@ class Judge {
   private:
     const Step& step_of(const Call& c) const { return h_.program[static_cast<size_t>(c.step)]; }
     bool same_node(int a, int b) const { return a / h_.size.ranks_per_node == b / h_.size.ranks_per_node; }
-    bool is_member(const Step& s, int rank) const { return std::find(s.ranks.begin(), s.ranks.end(), rank) != s.ranks.end(); }
+    bool is_member(const Step& s, int rank) const {
+        return std::find(s.ranks.begin(), s.ranks.end(), rank) != s.ranks.end();
+    }
     const Call* call_of(int step, int rank) const {
         const auto& calls = by_step_[static_cast<size_t>(step)];
         const auto i = calls.find(rank);
         return i == calls.end() ? nullptr : i->second;
     }
     void wrong(const Call& c, const std::string& what) {
-        found_.push_back("step " + std::to_string(c.step) + " (" + text_of(step_of(c)) + "), rank " + std::to_string(c.rank) + ": " + what);
+        found_.push_back("step " + std::to_string(c.step) + " (" + text_of(step_of(c)) + "), rank " +
+                         std::to_string(c.rank) + ": " + what);
     }
 
     // Nobody returns before all living members have called, and all have one status.
@@ -61,8 +71,10 @@ class Judge {
         for (int r : s.ranks) {
             const Call* other = call_of(c.step, r);
             if (other != nullptr && other->ended != 0 && other->status != c.status && r > c.rank)
-                wrong(c, "ends with " + std::to_string(c.status) + ", and at rank " + std::to_string(r) + " with " + std::to_string(other->status));
-            if (c.status == PMIX_SUCCESS && (other == nullptr || other->begun > c.ended) && h_.died[static_cast<size_t>(r)] == 0)
+                wrong(c, "ends with " + std::to_string(c.status) + ", and at rank " + std::to_string(r) + " with " +
+                             std::to_string(other->status));
+            if (c.status == PMIX_SUCCESS && (other == nullptr || other->begun > c.ended) &&
+                h_.died[static_cast<size_t>(r)] == 0)
                 wrong(c, "returns before rank " + std::to_string(r) + " has called");
         }
     }
@@ -81,9 +93,12 @@ class Judge {
         uint64_t known = 0;
         for (size_t i = 0; i < h_.program.size(); ++i) {
             const Step& s = h_.program[i];
-            if (s.kind != Kind::fence || (collected && !s.collects) || !is_member(s, reader) || !is_member(s, target)) continue;
+            if (s.kind != Kind::fence || (collected && !s.collects) || !is_member(s, reader) || !is_member(s, target))
+                continue;
             const Call *mine = call_of(static_cast<int>(i), reader), *theirs = call_of(static_cast<int>(i), target);
-            if (mine == nullptr || theirs == nullptr || mine->ended == 0 || mine->ended > point || mine->status != PMIX_SUCCESS) continue;
+            if (mine == nullptr || theirs == nullptr || mine->ended == 0 || mine->ended > point ||
+                mine->status != PMIX_SUCCESS)
+                continue;
             for (const Call& c : h_.calls)
                 if (c.rank == target && step_of(c).kind == Kind::commit && c.ended != 0 && c.ended < theirs->begun)
                     known = std::max(known, c.begun);
@@ -104,7 +119,8 @@ class Judge {
         const uint64_t again = last_of(put.rank, Kind::again, point);
         if (put.begun > again) return true;
         for (const Call& c : h_.calls)
-            if (c.rank == put.rank && step_of(c).kind == Kind::commit && c.begun > put.begun && c.begun < again) return true;
+            if (c.rank == put.rank && step_of(c).kind == Kind::commit && c.begun > put.begun && c.begun < again)
+                return true;
         return false;
     }
 
@@ -129,32 +145,41 @@ class Judge {
                 if (step_of(*p).value != c.value || p->begun > c.ended) continue;
                 if (!visible(*p)) return wrong(c, "gets a value of a scope that it is not in");
                 if (newest_sure != nullptr && visible(*newest_sure) && p->begun < newest_sure->begun)
-                    return wrong(c, "gets " + std::to_string(c.value) + ", which is older than " + std::to_string(step_of(*newest_sure).value));
+                    return wrong(c, "gets " + std::to_string(c.value) + ", which is older than " +
+                                        std::to_string(step_of(*newest_sure).value));
                 return;
             }
             return wrong(c, "gets " + std::to_string(c.value) + ", which nobody has put there");
         }
         const bool dead = h_.died[static_cast<size_t>(s.target)] != 0;
         const bool may_be_elsewhere = !own && !near && (s.optional || s.immediate);
-        const bool sure = must != nullptr && visible(*must) && !(may_be_elsewhere && (newest_sure == nullptr || !visible(*newest_sure)));
+        const bool sure = must != nullptr && visible(*must) &&
+                          !(may_be_elsewhere && (newest_sure == nullptr || !visible(*newest_sure)));
         // A later value of another scope takes the place of the one that was visible.
         bool hidden = false;
         for (const Call* p : all) hidden |= must != nullptr && p->begun > must->begun && !visible(*p);
-        if (sure && !hidden && !dead) wrong(c, "fails with " + std::to_string(c.status) + " although " + std::to_string(step_of(*must).value) + " is there");
-        else if (c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT && c.status != PMIX_ERR_EXISTS_OUTSIDE_SCOPE && !dead) wrong(c, "fails with " + std::to_string(c.status));
+        if (sure && !hidden && !dead)
+            wrong(c, "fails with " + std::to_string(c.status) + " although " + std::to_string(step_of(*must).value) +
+                         " is there");
+        else if (c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT &&
+                 c.status != PMIX_ERR_EXISTS_OUTSIDE_SCOPE && !dead)
+            wrong(c, "fails with " + std::to_string(c.status));
     }
 
     bool in_range(const Step& s, int rank) const {
         const int source = s.ranks[0];
-        return s.scope == PMIX_RANGE_PROC_LOCAL ? rank == source : s.scope != PMIX_RANGE_LOCAL || same_node(rank, source);
+        return s.scope == PMIX_RANGE_PROC_LOCAL ? rank == source
+                                                : s.scope != PMIX_RANGE_LOCAL || same_node(rank, source);
     }
 
-    // A handler that was there before gets each event of its range once, those of one process in their order; nobody gets one twice.
+    // A handler that was there before gets each event of its range once, those of one process in their order; nobody
+    // gets one twice.
     void events() {
         std::map<std::pair<int, uint32_t>, uint64_t> delivered;
         for (const Delivery& d : h_.deliveries)
             if (!delivered.emplace(std::pair(d.rank, d.event), d.position).second)
-                found_.push_back("event " + std::to_string(d.event) + " reaches rank " + std::to_string(d.rank) + " twice");
+                found_.push_back("event " + std::to_string(d.event) + " reaches rank " + std::to_string(d.rank) +
+                                 " twice");
         for (int rank = 0; rank < h_.size.ranks(); ++rank) {
             std::map<int, uint64_t> last;  // by source
             for (const Call& c : h_.calls) {
@@ -162,12 +187,14 @@ class Judge {
                 if (s.kind != Kind::notify) continue;
                 const auto d = delivered.find({rank, s.value});
                 if (d == delivered.end()) {
-                    if (c.ended != 0 && c.status == PMIX_SUCCESS && in_range(s, rank) && listens(rank, s.key, c.begun) && h_.died[static_cast<size_t>(rank)] == 0 &&
+                    if (c.ended != 0 && c.status == PMIX_SUCCESS && in_range(s, rank) &&
+                        listens(rank, s.key, c.begun) && h_.died[static_cast<size_t>(rank)] == 0 &&
                         h_.died[static_cast<size_t>(c.rank)] == 0)
                         wrong(c, "does not reach rank " + std::to_string(rank));
                     continue;
                 }
-                if (!in_range(s, rank)) wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
+                if (!in_range(s, rank))
+                    wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
                 if (!listens(rank, s.key, c.begun)) continue;
                 uint64_t& before = last[c.rank];
                 if (d->second < before) wrong(c, "reaches rank " + std::to_string(rank) + " behind a later one");
@@ -177,8 +204,8 @@ class Judge {
     }
     bool listens(int rank, int code, uint64_t before) const {
         for (const Call& c : h_.calls)
-            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 && c.ended < before && c.status == PMIX_SUCCESS &&
-                last_of(rank, Kind::again, UINT64_MAX) < c.begun)
+            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 &&
+                c.ended < before && c.status == PMIX_SUCCESS && last_of(rank, Kind::again, UINT64_MAX) < c.begun)
                 return true;
         return false;
     }
@@ -193,8 +220,11 @@ class Judge {
             if (other.kind == Kind::unpublish) removed = &o;
         }
         if (c.status == PMIX_SUCCESS) {
-            if (published == nullptr || published->begun > c.ended || step_of(*published).value != c.value) wrong(c, "finds what was not published");
-            else if (removed != nullptr && removed->ended != 0 && removed->ended < c.begun && removed->begun > published->ended) wrong(c, "finds what was removed");
+            if (published == nullptr || published->begun > c.ended || step_of(*published).value != c.value)
+                wrong(c, "finds what was not published");
+            else if (removed != nullptr && removed->ended != 0 && removed->ended < c.begun &&
+                     removed->begun > published->ended)
+                wrong(c, "finds what was removed");
         } else if (c.status != PMIX_ERR_NOT_FOUND) {
             wrong(c, "fails with " + std::to_string(c.status));
         } else if (published != nullptr && published->ended != 0 && published->ended < c.begun && removed == nullptr) {

@@ -13,10 +13,10 @@ namespace pmix::simulation {
 struct History {
     Size size;
     Program program;
-    std::vector<Call> calls;      // in the order in which they began
+    std::vector<Call> calls;  // in the order in which they began
     std::vector<Delivery> deliveries;
-    std::vector<uint64_t> died;   // by rank: the position at which it was killed; 0: not
-    uint64_t positions = 0;       // of all beginnings and ends
+    std::vector<uint64_t> died;  // by rank: the position at which it was killed; 0: not
+    uint64_t positions = 0;      // of all beginnings and ends
     bool has_faults = false;
 };
 

@@ -9,7 +9,9 @@ namespace pmix::simulation {
 
 namespace {
 
-constexpr const char* kNames[] = {"put", "commit", "get", "fence", "publish", "lookup", "unpublish", "connect", "disconnect", "construct", "destruct", "listen", "notify", "again", "wait"};
+constexpr const char* kNames[] = {"put",      "commit",    "get",     "fence",      "publish",
+                                  "lookup",   "unpublish", "connect", "disconnect", "construct",
+                                  "destruct", "listen",    "notify",  "again",      "wait"};
 
 std::vector<int> all_ranks(const Size& size) {
     std::vector<int> all;
@@ -97,7 +99,8 @@ Program random_program(Dice& dice, const Size& size) {
             s.ranks = some_ranks(dice, size, 1);
             s.key = static_cast<int>(dice.below(2));
         } else if (what < 108) {
-            constexpr int kRanges[] = {PMIX_RANGE_NAMESPACE, PMIX_RANGE_LOCAL, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL, PMIX_RANGE_PROC_LOCAL};
+            constexpr int kRanges[] = {PMIX_RANGE_NAMESPACE, PMIX_RANGE_LOCAL, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL,
+                                       PMIX_RANGE_PROC_LOCAL};
             s.kind = Kind::notify;
             s.ranks = {rank()};
             s.key = static_cast<int>(dice.below(2));
@@ -119,29 +122,6 @@ Program random_program(Dice& dice, const Size& size) {
     last.unit = units;
     program.push_back(last);
     return program;
-}
-
-std::string text_of(const Step& s) {
-    std::string text = name_of(s.kind);
-    text += " by";
-    for (int r : s.ranks) text += " " + std::to_string(r);
-    switch (s.kind) {
-    case Kind::put: text += ": k" + std::to_string(s.key) + "=" + std::to_string(s.value) + (s.scope == PMIX_GLOBAL ? " global" : s.scope == PMIX_LOCAL ? " local" : " remote"); break;
-    case Kind::get:
-        text += ": k" + std::to_string(s.key) + " of " + std::to_string(s.target) + (s.optional ? " optional" : "") + (s.immediate ? " immediate" : "") + (s.refresh ? " refresh" : "");
-        break;
-    case Kind::publish:
-    case Kind::lookup:
-    case Kind::unpublish: text += ": p" + std::to_string(s.key); break;
-    case Kind::listen: text += ": e" + std::to_string(s.key); break;
-    case Kind::notify: text += ": e" + std::to_string(s.key) + " number " + std::to_string(s.value) + ", range " + std::to_string(s.scope); break;
-    case Kind::construct:
-    case Kind::destruct: text += ": g" + std::to_string(s.key); break;
-    case Kind::fence: text += s.by_name ? ": of the group g" + std::to_string(s.key) : s.collects ? ": collects" : ""; break;
-    case Kind::wait: text += ": " + std::to_string(s.milliseconds) + " ms"; break;
-    default: break;
-    }
-    return text;
 }
 
 }  // namespace pmix::simulation

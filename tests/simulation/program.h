@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random PMIx programs of a job, and what their calls have answered.
 //
-// A program is a list of steps in one order for the whole job. A rank takes those that concern it, in this order, so that collective
-// operations never wait for each other in a circle.
+// A program is a list of steps in one order for the whole job. A rank takes those that concern it, in this order, so
+// that collective operations never wait for each other in a circle.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,23 @@
 
 namespace pmix::simulation {
 
-enum class Kind : uint8_t { put, commit, get, fence, publish, lookup, unpublish, connect, disconnect, construct, destruct, listen, notify, again, wait };
+enum class Kind : uint8_t {
+    put,
+    commit,
+    get,
+    fence,
+    publish,
+    lookup,
+    unpublish,
+    connect,
+    disconnect,
+    construct,
+    destruct,
+    listen,
+    notify,
+    again,
+    wait
+};
 const char* name_of(Kind kind);
 
 struct Step {
@@ -26,8 +42,8 @@ struct Step {
     uint32_t value = 0;      // put, publish; notify: the event's number
     bool collects = false;   // fence, construct: with the data
     bool immediate = false, optional = false, refresh = false;  // get
-    bool by_name = false;    // fence: over a group's name; all ranks by the wildcard
-    int milliseconds = 0;    // of a limit, or of a wait; 0: none
+    bool by_name = false;                                       // fence: over a group's name; all ranks by the wildcard
+    int milliseconds = 0;                                       // of a limit, or of a wait; 0: none
 };
 
 using Program = std::vector<Step>;
@@ -38,7 +54,7 @@ struct Size {
 };
 
 Program random_program(Dice& dice, const Size& size);
-// A line a step, for a story.
+// One line, without its end: kind, ranks, and what else there is (scenario.cpp reads it).
 std::string text_of(const Step& step);
 
 // A handler of a rank was called.

@@ -184,8 +184,9 @@ void start(Process& process, std::function<void()> main) {
 
 void kill(Process& process) {
     process.alive = false;
-    g_threads.erase(std::remove_if(g_threads.begin(), g_threads.end(), [&](Thread* t) { return t->process == &process; }),
-                    g_threads.end());
+    g_threads.erase(
+        std::remove_if(g_threads.begin(), g_threads.end(), [&](Thread* t) { return t->process == &process; }),
+        g_threads.end());
     close_all_of(process);
 }
 

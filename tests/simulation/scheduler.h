@@ -34,14 +34,14 @@ struct Thread;
 
 struct Process {
     int pid = 0;
-    const Process* parent = nullptr;       // which has started it
+    const Process* parent = nullptr;  // which has started it
     std::string name;
     bool alive = true;
-    bool stopped = false;                  // by SIGSTOP: none of its threads runs
-    std::vector<std::string> variables;    // NAME=VALUE
-    std::vector<char*> environment;        // what `environ` is while it runs
-    std::vector<Thread*> threads;          // those that have not ended
-    void* user = nullptr;                  // the node or the client that it is
+    bool stopped = false;                // by SIGSTOP: none of its threads runs
+    std::vector<std::string> variables;  // NAME=VALUE
+    std::vector<char*> environment;      // what `environ` is while it runs
+    std::vector<Thread*> threads;        // those that have not ended
+    void* user = nullptr;                // the node or the client that it is
 };
 
 struct Thread {

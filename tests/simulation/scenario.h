@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that a run depends on, as a text of one line for each step, so that what has failed once can be kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/program.h"
+
+namespace pmix::simulation {
+
+struct Fault {
+    int rank = 0;
+    uint64_t at = 0;        // a step of the schedule
+    Nanoseconds stops = 0;  // stopped for so long; 0: killed
+};
+
+struct Scenario {
+    uint64_t seed = 0;  // of the schedule
+    Size size;
+    uint32_t rare_in = 50, torn_in = 20;  // of the network
+    Program program;
+    std::vector<Fault> faults;
+};
+
+Scenario random_scenario(uint64_t seed);
+std::string text_of(const Scenario& scenario);
+// Nothing: a line that is none, which is printed.
+std::optional<Scenario> read_scenario(const std::string& text);
+
+}  // namespace pmix::simulation
