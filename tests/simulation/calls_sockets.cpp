@@ -76,9 +76,9 @@ ssize_t receive(Socket& s, msghdr& m, int flags) {
     const bool torn = dice().one_in(network().torn_in);
     size_t done = 0, part = 0, in_part = 0, control = 0;
     m.msg_flags = 0;
-    size_t piece = 0;
-    while (piece < s.incoming.size() && part < m.msg_iovlen) {
-        Piece& p = s.incoming[piece];
+    size_t fragment = 0;
+    while (fragment < s.incoming.size() && part < m.msg_iovlen) {
+        Fragment& p = s.incoming[fragment];
         const bool brings = p.read == 0 && !(p.objects.empty() && p.real_descriptors.empty());
         if (p.at > now() || (brings && done > 0)) break;
         if (brings && (flags & MSG_PEEK) == 0) {
@@ -90,10 +90,10 @@ ssize_t receive(Socket& s, msghdr& m, int flags) {
             for (int fd : p.real_descriptors) own_real_descriptor(fd), fds.push_back(fd);
             p.objects.clear();
             p.real_descriptors.clear();
-            const size_t room = m.msg_control == nullptr || m.msg_controllen < sizeof(cmsghdr)
-                                    ? 0
-                                    : (m.msg_controllen - CMSG_LEN(0)) / sizeof(int);
-            const size_t n = std::min(room, fds.size());
+            const size_t space = m.msg_control == nullptr || m.msg_controllen < sizeof(cmsghdr)
+                                     ? 0
+                                     : (m.msg_controllen - CMSG_LEN(0)) / sizeof(int);
+            const size_t n = std::min(space, fds.size());
             for (size_t i = n; i < fds.size(); ++i) close_descriptor(fds[i]), m.msg_flags |= MSG_CTRUNC;
             if (n > 0) {
                 auto* c = static_cast<cmsghdr*>(m.msg_control);
@@ -125,7 +125,7 @@ ssize_t receive(Socket& s, msghdr& m, int flags) {
         if ((flags & MSG_PEEK) == 0)
             s.incoming.pop_front();
         else
-            ++piece;
+            ++fragment;
     }
     m.msg_controllen = control;
     return static_cast<ssize_t>(done);
@@ -137,14 +137,14 @@ ssize_t transmit(Socket& s, const msghdr& m, int flags) {
     if (s.write_shut) return failed(EPIPE);
     if (!s.connected) return failed(ENOTCONN);
     if (!s.nonblocking && (flags & MSG_DONTWAIT) == 0)
-        wait_until([&s] { return s.peer_closed || s.room() > 0; }, kNever, "sendmsg");
+        wait_until([&s] { return s.peer_closed || s.space() > 0; }, kNever, "sendmsg");
     const auto to = s.peer.lock();
     if (s.peer_closed || to == nullptr) return failed(EPIPE);
-    size_t n = std::min(length, s.room());
+    size_t n = std::min(length, s.space());
     if (n == 0 && length > 0) return failed(EAGAIN);
     if (n > 1 && (s.nonblocking || (flags & MSG_DONTWAIT) != 0) && dice().one_in(network().torn_in))
         n = 1 + dice().below(static_cast<uint32_t>(n - 1));
-    Piece p;
+    Fragment p;
     for (size_t i = 0; i < m.msg_iovlen && p.bytes.size() < n; ++i) {
         const auto* from = static_cast<const uint8_t*>(m.msg_iov[i].iov_base);
         p.bytes.insert(p.bytes.end(), from, from + std::min(m.msg_iov[i].iov_len, n - p.bytes.size()));

@@ -30,7 +30,7 @@ class Rank {
             for (int r : s.ranks) mine |= r == rank_;
             if (mine) take(static_cast<int>(i), s);
         }
-        // What is on its way to a handler arrives.
+        // Events still travel to handlers.
         wait_until([] { return false; }, now() + 200 * kMillisecond, "the last events");
         note("finalizes");
         status = pmix_.Finalize(nullptr, 0);

@@ -30,20 +30,20 @@ uint32_t Socket::events() const {
     if (incoming.empty() && connected && (peer_closed || peer_shut)) e |= EPOLLIN | EPOLLRDHUP;
     if (connected && peer_closed) e |= EPOLLHUP | EPOLLOUT;
     if (!connected) e |= EPOLLHUP | EPOLLOUT;
-    if (connected && !peer_closed && room() > 0) e |= EPOLLOUT;
+    if (connected && !peer_closed && space() > 0) e |= EPOLLOUT;
     return e;
 }
 
-size_t Socket::room() const {
+size_t Socket::space() const {
     const auto to = peer.lock();
     if (to == nullptr) return 0;
     size_t used = 0;
-    for (const Piece& p : to->incoming) used += p.bytes.size() - p.read;
+    for (const Fragment& p : to->incoming) used += p.bytes.size() - p.read;
     return used >= kCapacity ? 0 : kCapacity - used;
 }
 
 void Socket::closed() {
-    for (Piece& p : incoming)
+    for (Fragment& p : incoming)
         for (int fd : p.real_descriptors) real().close(fd);
     incoming.clear();
     if (const auto to = peer.lock()) to->peer_closed = true;

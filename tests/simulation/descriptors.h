@@ -2,8 +2,8 @@
 // The simulated kernel's descriptors: stream sockets, listeners, event counters and epoll sets.
 //
 // The number of a simulated descriptor is that of an open file of the real kernel, so that no other file gets it. An
-// object lives as long as a descriptor, or a message on its way, refers to it. A process owns the descriptors that it
-// has opened or received; they are closed at its end.
+// object exists as long as a descriptor, or a message that still travels, refers to it. A process owns the descriptors
+// that it has opened or received; they are closed at its end.
 #pragma once
 
 #include <sys/epoll.h>
@@ -25,12 +25,12 @@ struct Object {
     virtual void closed() {}              // by its last descriptor
     bool nonblocking = false;
     int references = 0;
-    uint64_t edges = 0;  // how often something came, for EPOLLET
+    uint64_t edges = 0;  // counts arrivals, for EPOLLET
 };
 using ObjectRef = std::shared_ptr<Object>;
 
-// A piece of a stream, as it was sent. Descriptors come with its first byte.
-struct Piece {
+// A fragment of a stream, as it was sent. Its descriptors are received with its first byte.
+struct Fragment {
     std::vector<uint8_t> bytes;
     size_t read = 0;
     std::vector<ObjectRef> objects;
@@ -41,9 +41,9 @@ struct Piece {
 struct Socket final : Object {
     uint32_t events() const override;
     void closed() override;
-    size_t room() const;  // that the peer has for what is written here
+    size_t space() const;  // that the peer has for what is written here
     int domain = AF_UNIX;
-    std::deque<Piece> incoming;
+    std::deque<Fragment> incoming;
     std::weak_ptr<Socket> peer;
     bool connected = false, peer_closed = false, write_shut = false, peer_shut = false;
     Nanoseconds last_at = 0;  // streams keep their order

@@ -316,7 +316,7 @@ void ResourceManager::take_part(const std::string& name, const std::vector<int>&
     end_if_complete(open, mine);
 }
 
-bool ResourceManager::lives(int rank) const {
+bool ResourceManager::is_alive(int rank) const {
     const Process* p = clients[static_cast<size_t>(rank)];
     return p == nullptr || p->alive;
 }
@@ -324,7 +324,7 @@ bool ResourceManager::lives(int rank) const {
 bool ResourceManager::end_if_complete(std::deque<Operation>& open, size_t i) {
     std::set<Node*> missing;
     for (int r : open[i].members)
-        if (lives(r)) missing.insert(nodes[static_cast<size_t>(node_of(r))].get());
+        if (is_alive(r)) missing.insert(nodes[static_cast<size_t>(node_of(r))].get());
     pmix_status_t status = PMIX_SUCCESS;
     for (const Part& p : open[i].parts) {
         missing.erase(p.node);
@@ -332,7 +332,7 @@ bool ResourceManager::end_if_complete(std::deque<Operation>& open, size_t i) {
     }
     if (!missing.empty()) return false;
     for (int r : open[i].members)
-        if (!lives(r) && status == PMIX_SUCCESS) status = PMIX_ERR_PARTIAL_SUCCESS;
+        if (!is_alive(r) && status == PMIX_SUCCESS) status = PMIX_ERR_PARTIAL_SUCCESS;
     const auto done = std::make_shared<Operation>(std::move(open[i]));
     open.erase(open.begin() + static_cast<long>(i));
     const auto data = std::make_shared<std::vector<char>>();

@@ -28,7 +28,7 @@ struct Node {
         std::function<void()> run;
     };
     std::deque<Errand> inbox;
-    std::map<int, Nanoseconds> last_from;  // by node: when the last of an ordered stream arrives
+    std::map<int, Nanoseconds> last_from;  // by node: the last arrival of an ordered stream
     bool lost = false;
     bool deregistered = false;
 };
@@ -60,7 +60,7 @@ class ResourceManager {
     void take_part(const std::string& operation, const std::vector<int>& members, Part part);
     // A process has ended: operations do not wait for it any more.
     void look_again();
-    bool lives(int rank) const;
+    bool is_alive(int rank) const;
     std::vector<int> members_of(const pmix_proc_t procs[], size_t n) const;
 
     std::map<std::string, uint32_t> published;

@@ -88,7 +88,7 @@ class Judge {
     }
 
     // The position until which the puts of `target` are known to `reader` at a point: its commits before the last
-    // fence that both have gone through. `collected`: the data came with such a fence.
+    // fence that both have completed. `collected`: such a fence has brought the data.
     uint64_t known_until(int reader, int target, uint64_t point, bool collected) const {
         uint64_t known = 0;
         for (size_t i = 0; i < h_.program.size(); ++i) {

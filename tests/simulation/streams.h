@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading and writing of simulated stream sockets. The seed decides how long a piece travels, and where it is torn.
+// Reading and writing of simulated stream sockets. The seed decides how long a fragment travels, and where it is torn.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ ssize_t transmit(Socket& socket, const msghdr& message, int flags);
 // How the network of this run behaves, chosen by its seed.
 struct Network {
     Nanoseconds usual = 20'000, rare = 5 * kMillisecond;
-    uint32_t one_in = 50;   // pieces that take up to `rare`
+    uint32_t one_in = 50;   // fragments that take up to `rare`
     uint32_t torn_in = 20;  // reads and writes that do less than they could
 };
 Network& network();
