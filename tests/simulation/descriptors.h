@@ -25,7 +25,7 @@ struct Object {
     virtual void closed() {}              // by its last descriptor
     bool nonblocking = false;
     int references = 0;
-    uint64_t edges = 0;  // counts arrivals, for EPOLLET
+    uint64_t edges = 0;  // number of writes, for EPOLLET
 };
 using ObjectRef = std::shared_ptr<Object>;
 

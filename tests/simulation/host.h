@@ -28,7 +28,7 @@ struct Node {
         std::function<void()> run;
     };
     std::deque<Errand> inbox;
-    std::map<int, Nanoseconds> last_from;  // by node: the last arrival of an ordered stream
+    std::map<int, Nanoseconds> last_from;  // by node: the time of the last errand in order
     bool lost = false;
     bool deregistered = false;
 };

@@ -86,7 +86,7 @@ bool wait_until(F&& ready, Nanoseconds deadline = kNever, const char* call = "wa
     return wait_for([](void* f) { return bool((*static_cast<std::remove_reference_t<F>*>(f))()); },
                     const_cast<void*>(static_cast<const void*>(&ready)), deadline, call);
 }
-// A condition becomes true at that time without any thread: a message arrives.
+// A condition becomes true at that time without any thread: a message can be read.
 void alarm_at(Nanoseconds at);
 
 // Of pthread_create and pthread_join.
