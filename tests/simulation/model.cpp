@@ -114,14 +114,13 @@ class Judge {
         return last;
     }
 
-    // Whether a rank has its own value still: without a commit it goes with PMIx_Finalize.
-    bool keeps(const Call& put, uint64_t point) const {
-        const uint64_t again = last_of(put.rank, Kind::again, point);
-        if (put.begun > again) return true;
-        for (const Call& c : h_.calls)
-            if (c.rank == put.rank && step_of(c).kind == Kind::commit && c.begun > put.begun && c.begun < again)
-                return true;
-        return false;
+    // A value that is not committed goes with PMIx_Finalize.
+    bool is_lost(const Call& put, uint64_t point) const { return last_of(put.rank, Kind::again, point) > put.begun; }
+    bool is_committed(const Call& put, uint64_t until) const {
+        return std::any_of(h_.calls.begin(), h_.calls.end(), [&](const Call& c) {
+            return c.rank == put.rank && step_of(c).kind == Kind::commit && c.begun > put.ended && c.begun <= until &&
+                   !is_lost(put, c.begun);
+        });
     }
 
     void get(const Call& c) {
@@ -136,9 +135,10 @@ class Judge {
         const uint64_t fresh = own || near || s.refresh ? known : known_until(c.rank, s.target, c.begun, true);
         const Call *must = nullptr, *newest_sure = nullptr;  // the last known; the last that must not be missed
         for (const Call* p : all) {
-            if (p->ended == 0 || (own && !keeps(*p, c.begun))) continue;
-            if (p->ended < known) must = p;
-            if (p->ended < fresh) newest_sure = p;
+            if (p->ended == 0) continue;
+            const bool mine = own && p->ended < c.begun && !is_lost(*p, c.begun);
+            if (mine || is_committed(*p, known)) must = p;
+            if (mine || is_committed(*p, fresh)) newest_sure = p;
         }
         if (c.status == PMIX_SUCCESS) {
             for (const Call* p : all) {
