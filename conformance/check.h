@@ -34,10 +34,10 @@ struct row {
 
 /* ROW(name, "chapter / function", "what must hold", .ranks = 2, ...) { body } */
 #define ROW(name_, chapter_, says_, ...)                                                                       \
-    static void name_(void);                                                                                   \
-    static struct row row_##name_ = {#name_, chapter_, says_, name_, __VA_ARGS__};                             \
+    static void run_##name_(void);                                                                             \
+    static struct row row_##name_ = {#name_, chapter_, says_, run_##name_, __VA_ARGS__};                       \
     __attribute__((constructor)) static void add_##name_(void) { add_row(&row_##name_); }                      \
-    static void name_(void)
+    static void run_##name_(void)
 
 void add_row(struct row *row);
 
