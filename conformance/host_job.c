@@ -45,14 +45,14 @@ void host_register_job(const char *nspace, int ranks) {
     pmix_info_t info[80];
     size_t n = 0;
     uint32_t number = (uint32_t)all;
-    info[n++] = info_of(PMIX_UNIV_SIZE, &number, PMIX_UINT32);
+    uint32_t session_id = 7;
+    pmix_info_t session[2] = {info_of(PMIX_SESSION_ID, &session_id, PMIX_UINT32), info_of(PMIX_UNIV_SIZE, &number, PMIX_UINT32)};
+    info[n++] = info_array(PMIX_SESSION_INFO_ARRAY, session, 2);
     info[n++] = info_of(PMIX_MAX_PROCS, &number, PMIX_UINT32);
     info[n++] = info_of(PMIX_JOB_SIZE, &number, PMIX_UINT32);
     info[n++] = info_of(PMIX_JOBID, nspace, PMIX_STRING);
     number = 1;
     info[n++] = info_of(PMIX_JOB_NUM_APPS, &number, PMIX_UINT32);
-    number = 7;
-    info[n++] = info_of(PMIX_SESSION_ID, &number, PMIX_UINT32);
     number = (uint32_t)nodes;
     info[n++] = info_of(PMIX_NUM_NODES, &number, PMIX_UINT32);
     number = (uint32_t)sizes[host_my_node()];
