@@ -13,6 +13,7 @@
 #include <time.h>
 
 bool host_answers_at_once = false;
+bool host_notify_callback;
 pmix_status_t host_answer = PMIX_SUCCESS;
 pmix_info_t host_init_info[8];
 size_t host_init_ninfo;
@@ -346,6 +347,37 @@ void tell_clients(int tokens) {
 
 /* ---- processes ---- */
 
+enum { kProcesses = 64 };
+static pid_t processes[kProcesses];
+static int numbers[kProcesses]; /* ranks, of spawned processes from 100 */
+static int process_count;
+
+/* The number of a process that has ended, or -1. */
+static int forget_process(pid_t pid) {
+    int number = -1;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < process_count; ++i) {
+        if (processes[i] == pid) {
+            number = numbers[i];
+            processes[i] = 0;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return number;
+}
+
+static int processes_left(int signal_number) {
+    int left = 0;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < process_count; ++i) {
+        if (processes[i] <= 0) continue;
+        ++left;
+        if (signal_number != 0) kill(processes[i], signal_number);
+    }
+    pthread_mutex_unlock(&mutex);
+    return left;
+}
+
 pid_t host_start(const char *nspace, int rank, char **argv, char **environment) {
     size_t n = 0;
     while (environment != NULL && environment[n] != NULL) ++n;
@@ -360,11 +392,17 @@ pid_t host_start(const char *nspace, int rank, char **argv, char **environment) 
     for (int i = 0; i < 4; ++i) env[n + (size_t)i] = texts[i];
     char *own[] = {(char *)(uintptr_t)program_path, (char *)(uintptr_t)row_name, NULL};
     if (argv == NULL) argv = own;
+    pthread_mutex_lock(&mutex);
     pid_t pid = fork();
     if (pid == 0) {
         execve(argv[0], argv, env);
         _exit(126);
     }
+    if (process_count < kProcesses) {
+        numbers[process_count] = rank;
+        processes[process_count++] = pid;
+    }
+    pthread_mutex_unlock(&mutex);
     free(env);
     return pid;
 }
@@ -384,32 +422,22 @@ static pid_t start_client(struct row *row, int rank) {
 }
 
 /* The exit status of the row: the worst of its clients. A client that failed leaves the others 3 seconds. */
-static int wait_processes(pid_t *pids, int count) {
+static int wait_processes(void) {
     int result = 0;
-    int left = count;
     double end = 0;
-    while (left > 0) {
+    while (processes_left(0) > 0) {
         int state;
         pid_t pid = waitpid(-1, &state, WNOHANG);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         double time = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
         if (pid <= 0) {
-            if (end > 0 && time > end) {
-                for (int i = 0; i < count; ++i) {
-                    if (pids[i] > 0) kill(pids[i], SIGKILL);
-                }
-            }
+            if (end > 0 && time > end) processes_left(SIGKILL);
             pause_ms(2);
             continue;
         }
-        int rank = -1;
-        for (int i = 0; i < count; ++i) {
-            if (pids[i] == pid) rank = i;
-        }
+        int rank = forget_process(pid);
         if (rank < 0) continue;
-        pids[rank] = 0;
-        --left;
         int code = 0;
         if (WIFSIGNALED(state)) {
             if (end == 0 || WTERMSIG(state) != SIGKILL) fprintf(stderr, "CRASH rank %d: signal %d\n", rank, WTERMSIG(state));
@@ -461,14 +489,12 @@ int run_under_host(struct row *row, const char *program) {
     if (two_nodes) pthread_create(&thread, NULL, read_other_node, NULL);
     if (!row->tool) host_register_job(row_nspace, row->ranks);
     if (host_registered != NULL) host_registered();
-    pid_t pids[64];
-    int count = 0;
     for (int rank = 0; rank < row->ranks; ++rank) {
         if (two_nodes && host_node_of((pmix_rank_t)rank) != my_node) continue;
-        pids[count++] = start_client(row, rank);
+        (void)start_client(row, rank);
     }
     if (row->during != NULL) row->during();
-    int result = wait_processes(pids, count);
+    int result = wait_processes();
     if (result == 0 && row->after != NULL) row->after();
     if (two_nodes) {
         if (my_node == 1) {

@@ -353,7 +353,7 @@ static pmix_status_t notify_event(pmix_status_t code, const pmix_proc_t *source,
     struct upcall *upcall = host_note("notify_event", source, info, ninfo);
     upcall->number = code;
     snprintf(upcall->text[upcall->ntext++], sizeof(upcall->text[0]), "%d", (int)range);
-    return answer_op(cbfunc, cbdata);
+    return host_notify_callback ? answer_op(cbfunc, cbdata) : PMIX_OPERATION_SUCCEEDED;
 }
 
 static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries, pmix_info_cbfunc_t cbfunc, void *cbdata) {

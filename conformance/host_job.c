@@ -68,7 +68,7 @@ void host_register_job(const char *nspace, int ranks) {
     uint16_t local[2] = {0, 0};
     for (int rank = 0; rank < all; ++rank) {
         int node = main_job ? host_node_of((pmix_rank_t)rank) : host_my_node();
-        pmix_info_t proc[8];
+        pmix_info_t proc[9];
         size_t k = 0;
         pmix_rank_t pmix_rank = (pmix_rank_t)rank;
         uint32_t nodeid = (uint32_t)node, appnum = 0;
@@ -80,6 +80,8 @@ void host_register_job(const char *nspace, int ranks) {
         proc[k++] = info_of(PMIX_NODE_RANK, &local[node], PMIX_UINT16);
         proc[k++] = info_of(PMIX_HOSTNAME, node_name(node), PMIX_STRING);
         proc[k++] = info_of(PMIX_NODEID, &nodeid, PMIX_UINT32);
+        pmix_proc_t parent = proc_of(row_nspace, 0);
+        if (!main_job) proc[k++] = info_of(PMIX_PARENT_ID, &parent, PMIX_PROC);
         ++local[node];
         info[n++] = info_array(PMIX_PROC_INFO_ARRAY, proc, k);
     }
@@ -92,10 +94,6 @@ void host_register_job(const char *nspace, int ranks) {
         pmix_info_t about[4] = {info_of(PMIX_HOSTNAME, node_name(node), PMIX_STRING), info_of(PMIX_NODEID, &nodeid, PMIX_UINT32),
                                 info_of(PMIX_NODE_SIZE, &size, PMIX_UINT32), info_of(PMIX_LOCAL_PEERS, on_node[node], PMIX_STRING)};
         info[n++] = info_array(PMIX_NODE_INFO_ARRAY, about, 4);
-    }
-    if (!main_job) {
-        pmix_proc_t parent = proc_of(row_nspace, 0);
-        info[n++] = info_of(PMIX_PARENT_ID, &parent, PMIX_PROC);
     }
     struct signal done = {0, 0};
     pmix_status_t status = EXPECT_ACCEPTED(PMIx_server_register_nspace(nspace, sizes[host_my_node()], info, n, op_done, &done));

@@ -489,7 +489,7 @@ ROW(host_event, NOTIFY, "An event that the host gives to its server reaches the 
     wait_signal(&events, 1, "the event");
     EXPECT_STRING("from the host", seen[0].text);
 }
-static void event_came_up(void) {
+static void event_for_host(void) {
     const struct upcall *upcall = upcall_at("notify_event", 0);
     EXPECT_INT(kCode, upcall->number);
     EXPECT_INT(0, upcall->proc.rank);
@@ -499,9 +499,15 @@ static void event_came_up(void) {
     EXPECT_STRING("up", info->value.data.string);
 }
 ROW(upcall_notify, "Server-Specific Interfaces / pmix_server_notify_event_fn_t", "An event of a client beyond its node is given to the host", .ranks = 1,
-    .after = event_came_up) {
+    .after = event_for_host) {
     pmix_info_t info = info_of("text", "up", PMIX_STRING);
     notify(kCode, PMIX_RANGE_GLOBAL, &info, 1);
+    barrier(false);
+}
+static void by_callback(void) { host_notify_callback = true; }
+ROW(upcall_notify_callback, "Server-Specific Interfaces / pmix_server_notify_event_fn_t", "The host may answer later, from a thread of its own", .ranks = 2,
+    .before = by_callback) {
+    for (int i = 0; i < 20; ++i) notify(kCode, PMIX_RANGE_GLOBAL, NULL, 0);
     barrier(false);
 }
 ROW(lost_process, NOTIFY, "The end of a process without PMIx_Finalize is an event for those who asked for it", .ranks = 2, .raw = true) {
