@@ -14,6 +14,7 @@
 
 bool host_answers_at_once = false;
 bool host_notify_callback;
+bool host_serves_tools = true;
 pmix_status_t host_answer = PMIX_SUCCESS;
 pmix_info_t host_init_info[8];
 size_t host_init_ninfo;
@@ -481,7 +482,7 @@ int run_under_host(struct row *row, const char *program) {
         snprintf(name, sizeof(name), "conformance-server-%d", my_node);
         info[n++] = info_of(PMIX_SERVER_NSPACE, name, PMIX_STRING);
     }
-    if (row->tool) info[n++] = info_true(PMIX_SERVER_TOOL_SUPPORT);
+    if (row->tool && host_serves_tools) info[n++] = info_true(PMIX_SERVER_TOOL_SUPPORT);
     for (size_t i = 0; i < host_init_ninfo; ++i) info[n++] = host_init_info[i];
     EXPECT_OK(PMIx_server_init(&host_module, info, n));
     pthread_t thread;

@@ -34,6 +34,7 @@ extern pmix_server_module_t host_module;
 extern pmix_status_t host_answer;      /* of all upcalls without a meaning of their own; PMIX_SUCCESS at first */
 extern bool host_answers_at_once;      /* with PMIX_OPERATION_SUCCEEDED instead of the callback */
 extern bool host_notify_callback;      /* notify_event is answered by its callback, not at once */
+extern bool host_serves_tools;         /* of rows with .tool; true at first */
 extern pmix_info_t host_init_info[8];  /* more attributes of PMIx_server_init */
 extern size_t host_init_ninfo;
 extern int host_remote_ranks;          /* ranks of the job that are registered on a second node without a server */

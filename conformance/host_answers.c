@@ -391,8 +391,11 @@ static void send_tool_answer(void *argument) {
 
 static void tool_connected(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void *cbdata) {
     struct upcall *upcall = host_note("tool_connected", NULL, info, ninfo);
-    const pmix_info_t *nspace = upcall_info(upcall, PMIX_NSPACE);
-    const pmix_info_t *rank = upcall_info(upcall, PMIX_RANK);
+    /* The name that a tool has given itself; releases differ in the attribute. */
+    const pmix_info_t *nspace = upcall_info(upcall, PMIX_TOOL_NSPACE);
+    if (nspace == NULL) nspace = upcall_info(upcall, PMIX_NSPACE);
+    const pmix_info_t *rank = upcall_info(upcall, PMIX_TOOL_RANK);
+    if (rank == NULL) rank = upcall_info(upcall, PMIX_RANK);
     struct tool_answer *answer = calloc(1, sizeof(*answer));
     static int number;
     char name[60];
