@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The small host: starts a server of the library, registers a job, forks its clients and waits for them. With two nodes a
- * second process is the host of the other half of the ranks, and both exchange what a resource manager would send between
- * nodes. */
+/* The small host: starts a server of the library, registers a job, forks its clients and waits for them. With two nodes
+ * a second process is the host of the other half of the ranks, and both exchange what a resource manager would send
+ * between nodes. */
 #include "host.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@ size_t host_init_ninfo;
 int host_remote_ranks;
 void (*host_registered)(void);
 
-extern char **environ;
+extern char** environ;
 
-static const char *program_path;
-static const char *row_name;
+static const char* program_path;
+static const char* row_name;
 static bool two_nodes;
 static int my_node;
 static int link_to_other = -1;
@@ -33,8 +33,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct upcall upcalls[256];
 static int upcalls_used;
 
-int host_my_node(void) { return my_node; }
-bool host_has_two_nodes(void) { return two_nodes; }
+int host_my_node(void) {
+    return my_node;
+}
+bool host_has_two_nodes(void) {
+    return two_nodes;
+}
 
 int host_node_of(pmix_rank_t rank) {
     if (two_nodes) return (int)rank < (rank_count + 1) / 2 ? 0 : 1;
@@ -43,17 +47,17 @@ int host_node_of(pmix_rank_t rank) {
 
 /* ---- what the library called ---- */
 
-struct upcall *host_note(const char *name, const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo) {
+struct upcall* host_note(const char* name, const pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
     pthread_mutex_lock(&mutex);
     if (upcalls_used == (int)(sizeof(upcalls) / sizeof(upcalls[0]))) upcalls_used = 0;
-    struct upcall *upcall = &upcalls[upcalls_used];
+    struct upcall* upcall = &upcalls[upcalls_used];
     memset(upcall, 0, sizeof(*upcall));
     snprintf(upcall->name, sizeof(upcall->name), "%s", name);
     if (proc != NULL) upcall->proc = *proc;
     upcall->info = calloc(ninfo + 1, sizeof(pmix_info_t));
     upcall->ninfo = ninfo;
     for (size_t i = 0; i < ninfo; ++i) {
-        (void)PMIx_Info_xfer(&upcall->info[i], (pmix_info_t *)(uintptr_t)&info[i]);
+        (void)PMIx_Info_xfer(&upcall->info[i], (pmix_info_t*)(uintptr_t)&info[i]);
         upcall->info[i].flags = info[i].flags;
     }
     ++upcalls_used;
@@ -61,7 +65,7 @@ struct upcall *host_note(const char *name, const pmix_proc_t *proc, const pmix_i
     return upcall;
 }
 
-int upcall_count(const char *name) {
+int upcall_count(const char* name) {
     int count = 0;
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < upcalls_used; ++i) count += strcmp(upcalls[i].name, name) == 0;
@@ -69,10 +73,10 @@ int upcall_count(const char *name) {
     return count;
 }
 
-const struct upcall *upcall_at(const char *name, int index) {
+const struct upcall* upcall_at(const char* name, int index) {
     pthread_mutex_lock(&mutex);
     int seen = 0;
-    const struct upcall *found = NULL;
+    const struct upcall* found = NULL;
     for (int i = 0; i < upcalls_used && found == NULL; ++i) {
         if (strcmp(upcalls[i].name, name) == 0 && seen++ == index) found = &upcalls[i];
     }
@@ -81,16 +85,16 @@ const struct upcall *upcall_at(const char *name, int index) {
     return found;
 }
 
-const pmix_info_t *upcall_info(const struct upcall *upcall, const char *key) {
+const pmix_info_t* upcall_info(const struct upcall* upcall, const char* key) {
     for (size_t i = 0; i < upcall->ninfo; ++i) {
         if (PMIX_CHECK_KEY(&upcall->info[i], key)) return &upcall->info[i];
     }
     return NULL;
 }
 
-void expect_ids(const struct upcall *upcall) {
-    const pmix_info_t *uid = upcall_info(upcall, PMIX_USERID);
-    const pmix_info_t *gid = upcall_info(upcall, PMIX_GRPID);
+void expect_ids(const struct upcall* upcall) {
+    const pmix_info_t* uid = upcall_info(upcall, PMIX_USERID);
+    const pmix_info_t* gid = upcall_info(upcall, PMIX_GRPID);
     if (uid == NULL) failed("%s: PMIX_USERID is absent", upcall->name);
     if (gid == NULL) failed("%s: PMIX_GRPID is absent", upcall->name);
     EXPECT_INT(geteuid(), uid->value.data.uint32);
@@ -100,32 +104,34 @@ void expect_ids(const struct upcall *upcall) {
 /* ---- answers from a thread of the host's own ---- */
 
 struct work {
-    void (*run)(void *);
-    void *argument;
-    struct work *next;
+    void (*run)(void*);
+    void* argument;
+    struct work* next;
 };
 static struct work *first_work, *last_work;
 static pthread_cond_t work_added = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t work_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-void later(void (*run)(void *), void *argument) {
-    struct work *work = calloc(1, sizeof(*work));
+void later(void (*run)(void*), void* argument) {
+    struct work* work = calloc(1, sizeof(*work));
     work->run = run;
     work->argument = argument;
     pthread_mutex_lock(&work_mutex);
-    if (last_work != NULL) last_work->next = work;
-    else first_work = work;
+    if (last_work != NULL)
+        last_work->next = work;
+    else
+        first_work = work;
     last_work = work;
     pthread_cond_signal(&work_added);
     pthread_mutex_unlock(&work_mutex);
 }
 
-static void *do_work(void *unused) {
+static void* do_work(void* unused) {
     (void)unused;
     for (;;) {
         pthread_mutex_lock(&work_mutex);
         while (first_work == NULL) pthread_cond_wait(&work_added, &work_mutex);
-        struct work *work = first_work;
+        struct work* work = first_work;
         first_work = work->next;
         if (first_work == NULL) last_work = NULL;
         pthread_mutex_unlock(&work_mutex);
@@ -149,25 +155,25 @@ struct frame {
 struct collective {
     uint64_t id;
     bool here, there;
-    char *data[2];
+    char* data[2];
     size_t size[2];
-    void (*done)(pmix_status_t, char *, size_t, void *);
-    void *state;
-    struct collective *next;
+    void (*done)(pmix_status_t, char*, size_t, void*);
+    void* state;
+    struct collective* next;
 };
-static struct collective *collectives;
+static struct collective* collectives;
 
 struct question {
     uint64_t id;
     pmix_modex_cbfunc_t cbfunc;
-    void *cbdata;
-    struct question *next;
+    void* cbdata;
+    struct question* next;
 };
-static struct question *questions;
+static struct question* questions;
 static uint64_t next_question = 1;
 
-static void write_all(int fd, const void *bytes, size_t size) {
-    const char *p = bytes;
+static void write_all(int fd, const void* bytes, size_t size) {
+    const char* p = bytes;
     while (size > 0) {
         ssize_t n = write(fd, p, size);
         if (n < 0 && errno == EINTR) continue;
@@ -177,8 +183,8 @@ static void write_all(int fd, const void *bytes, size_t size) {
     }
 }
 
-static bool read_all(int fd, void *bytes, size_t size) {
-    char *p = bytes;
+static bool read_all(int fd, void* bytes, size_t size) {
+    char* p = bytes;
     while (size > 0) {
         ssize_t n = read(fd, p, size);
         if (n < 0 && errno == EINTR) continue;
@@ -189,7 +195,7 @@ static bool read_all(int fd, void *bytes, size_t size) {
     return true;
 }
 
-static void send_frame(const struct frame *frame, const char *data) {
+static void send_frame(const struct frame* frame, const char* data) {
     static pthread_mutex_t send_mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&send_mutex);
     write_all(link_to_other, frame, sizeof(*frame));
@@ -197,22 +203,22 @@ static void send_frame(const struct frame *frame, const char *data) {
     pthread_mutex_unlock(&send_mutex);
 }
 
-static struct collective *collective_of(uint64_t id, bool here) {
-    for (struct collective *c = collectives; c != NULL; c = c->next) {
+static struct collective* collective_of(uint64_t id, bool here) {
+    for (struct collective* c = collectives; c != NULL; c = c->next) {
         if (c->id == id && (here ? !c->here : !c->there)) return c;
     }
-    struct collective *c = calloc(1, sizeof(*c));
+    struct collective* c = calloc(1, sizeof(*c));
     c->id = id;
-    struct collective **end = &collectives;
+    struct collective** end = &collectives;
     while (*end != NULL) end = &(*end)->next;
     *end = c;
     return c;
 }
 
-static void finish_collective(void *argument) {
-    struct collective *c = argument;
+static void finish_collective(void* argument) {
+    struct collective* c = argument;
     size_t size = c->size[0] + c->size[1];
-    char *data = size > 0 ? malloc(size) : NULL;
+    char* data = size > 0 ? malloc(size) : NULL;
     if (c->size[0] > 0) memcpy(data, c->data[0], c->size[0]);
     if (c->size[1] > 0) memcpy(data + c->size[0], c->data[1], c->size[1]);
     c->done(PMIX_SUCCESS, data, size, c->state);
@@ -221,9 +227,9 @@ static void finish_collective(void *argument) {
     free(c);
 }
 
-static void complete_if_ready(struct collective *c, bool alone) {
+static void complete_if_ready(struct collective* c, bool alone) {
     if (!c->here || (!c->there && !alone)) return;
-    for (struct collective **p = &collectives; *p != NULL; p = &(*p)->next) {
+    for (struct collective** p = &collectives; *p != NULL; p = &(*p)->next) {
         if (*p == c) {
             *p = c->next;
             break;
@@ -232,18 +238,18 @@ static void complete_if_ready(struct collective *c, bool alone) {
     later(finish_collective, c);
 }
 
-void host_collective(const char *kind, const pmix_proc_t *procs, size_t nprocs, char *data, size_t size,
-                     void (*done)(pmix_status_t, char *, size_t, void *), void *state) {
+void host_collective(const char* kind, const pmix_proc_t* procs, size_t nprocs, char* data, size_t size,
+                     void (*done)(pmix_status_t, char*, size_t, void*), void* state) {
     uint64_t id = 1469598103934665603u;
-    for (const char *p = kind; *p != '\0'; ++p) id = (id ^ (unsigned char)*p) * 1099511628211u;
+    for (const char* p = kind; *p != '\0'; ++p) id = (id ^ (unsigned char)*p) * 1099511628211u;
     bool both = false;
     for (size_t i = 0; i < nprocs; ++i) {
-        for (const char *p = procs[i].nspace; *p != '\0'; ++p) id = (id ^ (unsigned char)*p) * 1099511628211u;
+        for (const char* p = procs[i].nspace; *p != '\0'; ++p) id = (id ^ (unsigned char)*p) * 1099511628211u;
         id = (id ^ procs[i].rank) * 1099511628211u;
         if (two_nodes && (procs[i].rank == PMIX_RANK_WILDCARD || host_node_of(procs[i].rank) != my_node)) both = true;
     }
     pthread_mutex_lock(&mutex);
-    struct collective *c = collective_of(id, true);
+    struct collective* c = collective_of(id, true);
     c->here = true;
     c->done = done;
     c->state = state;
@@ -258,8 +264,8 @@ void host_collective(const char *kind, const pmix_proc_t *procs, size_t nprocs, 
     pthread_mutex_unlock(&mutex);
 }
 
-void host_ask_other_node(const pmix_proc_t *proc, pmix_modex_cbfunc_t cbfunc, void *cbdata) {
-    struct question *question = calloc(1, sizeof(*question));
+void host_ask_other_node(const pmix_proc_t* proc, pmix_modex_cbfunc_t cbfunc, void* cbdata) {
+    struct question* question = calloc(1, sizeof(*question));
     question->cbfunc = cbfunc;
     question->cbdata = cbdata;
     pthread_mutex_lock(&mutex);
@@ -271,8 +277,8 @@ void host_ask_other_node(const pmix_proc_t *proc, pmix_modex_cbfunc_t cbfunc, vo
     send_frame(&frame, NULL);
 }
 
-static void answer_question(pmix_status_t status, char *data, size_t size, void *cbdata) {
-    struct frame *frame = cbdata;
+static void answer_question(pmix_status_t status, char* data, size_t size, void* cbdata) {
+    struct frame* frame = cbdata;
     frame->kind = kAnswer;
     frame->status = status;
     frame->size = status == PMIX_SUCCESS ? size : 0;
@@ -280,31 +286,33 @@ static void answer_question(pmix_status_t status, char *data, size_t size, void 
     free(frame);
 }
 
-static void release_bytes(void *bytes) { free(bytes); }
+static void release_bytes(void* bytes) {
+    free(bytes);
+}
 
-static void *read_other_node(void *unused) {
+static void* read_other_node(void* unused) {
     (void)unused;
     struct frame frame;
     while (read_all(link_to_other, &frame, sizeof(frame))) {
-        char *data = frame.size > 0 ? malloc(frame.size) : NULL;
+        char* data = frame.size > 0 ? malloc(frame.size) : NULL;
         if (frame.size > 0 && !read_all(link_to_other, data, frame.size)) break;
         if (frame.kind == kPart) {
             pthread_mutex_lock(&mutex);
-            struct collective *c = collective_of(frame.id, false);
+            struct collective* c = collective_of(frame.id, false);
             c->there = true;
             c->data[1] = data;
             c->size[1] = frame.size;
             complete_if_ready(c, false);
             pthread_mutex_unlock(&mutex);
         } else if (frame.kind == kAsk) {
-            struct frame *copy = malloc(sizeof(frame));
+            struct frame* copy = malloc(sizeof(frame));
             *copy = frame;
             pmix_status_t status = PMIx_server_dmodex_request(&copy->proc, answer_question, copy);
             if (status != PMIX_SUCCESS) answer_question(status, NULL, 0, copy);
         } else if (frame.kind == kAnswer) {
             pthread_mutex_lock(&mutex);
-            struct question *question = NULL;
-            for (struct question **p = &questions; *p != NULL; p = &(*p)->next) {
+            struct question* question = NULL;
+            for (struct question** p = &questions; *p != NULL; p = &(*p)->next) {
                 if ((*p)->id == frame.id) {
                     question = *p;
                     *p = question->next;
@@ -312,7 +320,8 @@ static void *read_other_node(void *unused) {
                 }
             }
             pthread_mutex_unlock(&mutex);
-            if (question != NULL) question->cbfunc(frame.status, data, frame.size, question->cbdata, release_bytes, data);
+            if (question != NULL)
+                question->cbfunc(frame.status, data, frame.size, question->cbdata, release_bytes, data);
             free(question);
         }
     }
@@ -326,19 +335,23 @@ static void one_token(int fd) {
     write_all(fd, &token, 1);
 }
 
-static void read_token(int fd, const char *who) {
+static void read_token(int fd, const char* who) {
     char token;
     if (!read_all(fd, &token, 1)) failed("%s ended", who);
 }
 
-static int token_fd(const char *name) {
-    const char *text = getenv(name);
+static int token_fd(const char* name) {
+    const char* text = getenv(name);
     if (text == NULL) failed("no host: %s is not set", name);
     return atoi(text);
 }
 
-void tell_host(void) { one_token(token_fd("CONFORMANCE_TO_HOST")); }
-void wait_host(void) { read_token(token_fd("CONFORMANCE_FROM_HOST"), "the host"); }
+void tell_host(void) {
+    one_token(token_fd("CONFORMANCE_TO_HOST"));
+}
+void wait_host(void) {
+    read_token(token_fd("CONFORMANCE_FROM_HOST"), "the host");
+}
 void wait_clients(int tokens) {
     while (tokens-- > 0) read_token(from_clients[0], "every client");
 }
@@ -379,19 +392,19 @@ static int processes_left(int signal_number) {
     return left;
 }
 
-pid_t host_start(const char *nspace, int rank, char **argv, char **environment) {
+pid_t host_start(const char* nspace, int rank, char** argv, char** environment) {
     size_t n = 0;
     while (environment != NULL && environment[n] != NULL) ++n;
-    char **env = calloc(n + 6, sizeof(char *));
-    memcpy(env, environment, n * sizeof(char *));
-    const char *names[] = {"CONFORMANCE_RANK", "CONFORMANCE_TO_HOST", "CONFORMANCE_FROM_HOST", "CONFORMANCE_NSPACE"};
+    char** env = calloc(n + 6, sizeof(char*));
+    memcpy(env, environment, n * sizeof(char*));
+    const char* names[] = {"CONFORMANCE_RANK", "CONFORMANCE_TO_HOST", "CONFORMANCE_FROM_HOST", "CONFORMANCE_NSPACE"};
     char texts[4][400];
     snprintf(texts[0], sizeof(texts[0]), "%s=%d", names[0], rank);
     snprintf(texts[1], sizeof(texts[1]), "%s=%d", names[1], from_clients[1]);
     snprintf(texts[2], sizeof(texts[2]), "%s=%d", names[2], to_clients[0]);
     snprintf(texts[3], sizeof(texts[3]), "%s=%s", names[3], nspace);
     for (int i = 0; i < 4; ++i) env[n + (size_t)i] = texts[i];
-    char *own[] = {(char *)(uintptr_t)program_path, (char *)(uintptr_t)row_name, NULL};
+    char* own[] = {(char*)(uintptr_t)program_path, (char*)(uintptr_t)row_name, NULL};
     if (argv == NULL) argv = own;
     pthread_mutex_lock(&mutex);
     pid_t pid = fork();
@@ -408,12 +421,12 @@ pid_t host_start(const char *nspace, int rank, char **argv, char **environment) 
     return pid;
 }
 
-static pid_t start_client(struct row *row, int rank) {
-    char **env = NULL;
-    char **own = environ;
+static pid_t start_client(struct row* row, int rank) {
+    char** env = NULL;
+    char** own = environ;
     size_t n = 0;
     while (own[n] != NULL) ++n;
-    env = calloc(n + 1, sizeof(char *));
+    env = calloc(n + 1, sizeof(char*));
     for (size_t i = 0; i < n; ++i) env[i] = strdup(own[i]);
     if (!row->tool) {
         pmix_proc_t proc = proc_of(row_nspace, (pmix_rank_t)rank);
@@ -441,7 +454,8 @@ static int wait_processes(void) {
         if (rank < 0) continue;
         int code = 0;
         if (WIFSIGNALED(state)) {
-            if (end == 0 || WTERMSIG(state) != SIGKILL) fprintf(stderr, "CRASH rank %d: signal %d\n", rank, WTERMSIG(state));
+            if (end == 0 || WTERMSIG(state) != SIGKILL)
+                fprintf(stderr, "CRASH rank %d: signal %d\n", rank, WTERMSIG(state));
             code = 70;
         } else if (WIFEXITED(state)) {
             code = WEXITSTATUS(state);
@@ -453,7 +467,7 @@ static int wait_processes(void) {
     return result;
 }
 
-int run_under_host(struct row *row, const char *program) {
+int run_under_host(struct row* row, const char* program) {
     program_path = program;
     row_name = row->name;
     two_nodes = row->nodes == 2;
@@ -469,7 +483,7 @@ int run_under_host(struct row *row, const char *program) {
     }
     host_fill_module();
     if (row->before != NULL) row->before();
-    const char *place = getenv("TMPDIR");
+    const char* place = getenv("TMPDIR");
     char folder[400];
     snprintf(folder, sizeof(folder), "%s", place != NULL ? place : "/tmp");
     pmix_info_t info[16];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the small host answers to each upcall, and how it registers a job. */
-#include "host.h"
 
-#include <pthread.h>
+#include "host.h"
 
 pmix_server_module_t host_module;
 
-extern char **environ;
+extern char** environ;
 
 #ifdef PMIX_ERR_JOB_APP_NOT_EXECUTABLE
 #define NOT_EXECUTABLE PMIX_ERR_JOB_APP_NOT_EXECUTABLE
@@ -14,10 +13,10 @@ extern char **environ;
 #define NOT_EXECUTABLE PMIX_ERR_JOB_FAILED_TO_START
 #endif
 
-static void append(char ***list, const char *text) {
+static void append(char*** list, const char* text) {
     size_t n = 0;
     while (*list != NULL && (*list)[n] != NULL) ++n;
-    *list = realloc(*list, (n + 2) * sizeof(char *));
+    *list = realloc(*list, (n + 2) * sizeof(char*));
     (*list)[n] = strdup(text);
     (*list)[n + 1] = NULL;
 }
@@ -28,20 +27,20 @@ struct reply {
     pmix_op_cbfunc_t op;
     pmix_info_cbfunc_t info;
     pmix_status_t status;
-    pmix_info_t *results;
+    pmix_info_t* results;
     size_t nresults;
-    void *cbdata;
+    void* cbdata;
 };
 
-static void free_results(void *argument) {
-    struct reply *reply = argument;
+static void free_results(void* argument) {
+    struct reply* reply = argument;
     for (size_t i = 0; i < reply->nresults; ++i) PMIX_INFO_DESTRUCT(&reply->results[i]);
     free(reply->results);
     free(reply);
 }
 
-static void send_reply(void *argument) {
-    struct reply *reply = argument;
+static void send_reply(void* argument) {
+    struct reply* reply = argument;
     if (reply->op != NULL) {
         reply->op(reply->status, reply->cbdata);
         free(reply);
@@ -50,9 +49,9 @@ static void send_reply(void *argument) {
     }
 }
 
-static pmix_status_t answer_op(pmix_op_cbfunc_t cbfunc, void *cbdata) {
+pmix_status_t host_answer_op(pmix_op_cbfunc_t cbfunc, void* cbdata) {
     if (host_answers_at_once) return host_answer == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : host_answer;
-    struct reply *reply = calloc(1, sizeof(*reply));
+    struct reply* reply = calloc(1, sizeof(*reply));
     reply->op = cbfunc;
     reply->status = host_answer;
     reply->cbdata = cbdata;
@@ -60,8 +59,9 @@ static pmix_status_t answer_op(pmix_op_cbfunc_t cbfunc, void *cbdata) {
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t answer_info(pmix_info_cbfunc_t cbfunc, void *cbdata, pmix_status_t status, pmix_info_t *results, size_t nresults) {
-    struct reply *reply = calloc(1, sizeof(*reply));
+static pmix_status_t answer_info(pmix_info_cbfunc_t cbfunc, void* cbdata, pmix_status_t status, pmix_info_t* results,
+                                 size_t nresults) {
+    struct reply* reply = calloc(1, sizeof(*reply));
     reply->info = cbfunc;
     reply->status = host_answer != PMIX_SUCCESS ? host_answer : status;
     reply->cbdata = cbdata;
@@ -74,61 +74,63 @@ static pmix_status_t answer_info(pmix_info_cbfunc_t cbfunc, void *cbdata, pmix_s
     return PMIX_SUCCESS;
 }
 
-static void add_procs(struct upcall *upcall, const pmix_proc_t *procs, size_t nprocs) {
+static void add_procs(struct upcall* upcall, const pmix_proc_t* procs, size_t nprocs) {
     upcall->nprocs = nprocs;
     for (size_t i = 0; i < nprocs && i < 16; ++i) upcall->procs[i] = procs[i];
 }
 
-static void add_text(struct upcall *upcall, const char *text) {
+void host_add_text(struct upcall* upcall, const char* text) {
     if (text == NULL || upcall->ntext == 4) return;
     snprintf(upcall->text[upcall->ntext++], sizeof(upcall->text[0]), "%s", text);
 }
 
 /* ---- upcalls ---- */
 
-static pmix_status_t client_connected2(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
-                                       pmix_op_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t client_connected2(const pmix_proc_t* proc, void* object, pmix_info_t info[], size_t ninfo,
+                                       pmix_op_cbfunc_t cbfunc, void* cbdata) {
     host_note("client_connected", proc, info, ninfo)->object = object;
-    return cbfunc == NULL ? PMIX_SUCCESS : answer_op(cbfunc, cbdata);
+    return cbfunc == NULL ? PMIX_SUCCESS : host_answer_op(cbfunc, cbdata);
 }
 
-static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t client_finalized(const pmix_proc_t* proc, void* object, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     host_note("client_finalized", proc, NULL, 0)->object = object;
-    return cbfunc == NULL ? PMIX_SUCCESS : answer_op(cbfunc, cbdata);
+    return cbfunc == NULL ? PMIX_SUCCESS : host_answer_op(cbfunc, cbdata);
 }
 
-static pmix_status_t abort_procs(const pmix_proc_t *proc, void *object, int status, const char msg[], pmix_proc_t procs[],
-                                 size_t nprocs, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("abort", proc, NULL, 0);
+static pmix_status_t abort_procs(const pmix_proc_t* proc, void* object, int status, const char msg[],
+                                 pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("abort", proc, NULL, 0);
     upcall->object = object;
     upcall->number = status;
-    add_text(upcall, msg);
+    host_add_text(upcall, msg);
     add_procs(upcall, procs, procs != NULL ? nprocs : 0);
-    return answer_op(cbfunc, cbdata);
+    return host_answer_op(cbfunc, cbdata);
 }
 
 struct modex {
     pmix_modex_cbfunc_t cbfunc;
-    void *cbdata;
+    void* cbdata;
     pmix_status_t status;
 };
 
-static void release_bytes(void *bytes) { free(bytes); }
+static void release_bytes(void* bytes) {
+    free(bytes);
+}
 
-static void fence_done(pmix_status_t status, char *data, size_t size, void *state) {
-    struct modex *modex = state;
+static void fence_done(pmix_status_t status, char* data, size_t size, void* state) {
+    struct modex* modex = state;
     if (modex->status != PMIX_SUCCESS) status = modex->status;
     modex->cbfunc(status, data, size, modex->cbdata, release_bytes, data);
     free(modex);
 }
 
-static pmix_status_t fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char *data,
-                              size_t ndata, pmix_modex_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("fence_nb", NULL, info, ninfo);
+static pmix_status_t fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                              char* data, size_t ndata, pmix_modex_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("fence_nb", NULL, info, ninfo);
     add_procs(upcall, procs, nprocs);
     upcall->had_data = data != NULL && ndata > 0;
     upcall->number = (long)ndata;
-    struct modex *modex = calloc(1, sizeof(*modex));
+    struct modex* modex = calloc(1, sizeof(*modex));
     modex->cbfunc = cbfunc;
     modex->cbdata = cbdata;
     modex->status = host_answer;
@@ -137,20 +139,20 @@ static pmix_status_t fence_nb(const pmix_proc_t procs[], size_t nprocs, const pm
     return PMIX_SUCCESS;
 }
 
-static void modex_failed(void *argument) {
-    struct modex *modex = argument;
+static void modex_failed(void* argument) {
+    struct modex* modex = argument;
     modex->cbfunc(modex->status, NULL, 0, modex->cbdata, NULL, NULL);
     free(modex);
 }
 
-static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo, pmix_modex_cbfunc_t cbfunc,
-                                  void *cbdata) {
+static pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t ninfo,
+                                  pmix_modex_cbfunc_t cbfunc, void* cbdata) {
     host_note("direct_modex", proc, info, ninfo);
     if (host_has_two_nodes()) {
         host_ask_other_node(proc, cbfunc, cbdata);
         return PMIX_SUCCESS;
     }
-    struct modex *modex = calloc(1, sizeof(*modex));
+    struct modex* modex = calloc(1, sizeof(*modex));
     modex->cbfunc = cbfunc;
     modex->cbdata = cbdata;
     modex->status = host_answer != PMIX_SUCCESS ? host_answer : PMIX_ERR_NOT_FOUND;
@@ -158,121 +160,24 @@ static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t inf
     return PMIX_SUCCESS;
 }
 
-/* A store of one list: enough for each rule that the Standard leaves to the library. */
-struct stored {
-    pmix_info_t info;
-    pmix_proc_t owner;
-    struct stored *next;
-};
-static struct stored *store;
-static pthread_mutex_t store_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static bool is_directive(const char *key) { return strncmp(key, "pmix", 4) == 0; }
-
-static pmix_status_t publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    host_note("publish", proc, info, ninfo);
-    if (host_answer != PMIX_SUCCESS) return answer_op(cbfunc, cbdata);
-    pthread_mutex_lock(&store_mutex);
-    for (size_t i = 0; i < ninfo; ++i) {
-        if (is_directive(info[i].key)) continue;
-        for (struct stored *s = store; s != NULL; s = s->next) {
-            if (strcmp(s->info.key, info[i].key) == 0) {
-                pthread_mutex_unlock(&store_mutex);
-                return PMIX_ERR_DUPLICATE_KEY;
-            }
-        }
-        struct stored *s = calloc(1, sizeof(*s));
-        (void)PMIx_Info_xfer(&s->info, (pmix_info_t *)(uintptr_t)&info[i]);
-        s->owner = *proc;
-        s->next = store;
-        store = s;
-    }
-    pthread_mutex_unlock(&store_mutex);
-    return answer_op(cbfunc, cbdata);
-}
-
-struct found {
-    pmix_lookup_cbfunc_t cbfunc;
-    void *cbdata;
-    pmix_status_t status;
-    pmix_pdata_t *pdata;
-    size_t npdata;
-};
-
-static void send_found(void *argument) {
-    struct found *found = argument;
-    found->cbfunc(found->status, found->pdata, found->npdata, found->cbdata);
-    for (size_t i = 0; i < found->npdata; ++i) PMIX_VALUE_DESTRUCT(&found->pdata[i].value);
-    free(found->pdata);
-    free(found);
-}
-
-static pmix_status_t lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
-                            void *cbdata) {
-    struct upcall *upcall = host_note("lookup", proc, info, ninfo);
-    upcall->null_text = keys == NULL;
-    size_t n = 0;
-    for (; keys != NULL && keys[n] != NULL; ++n) add_text(upcall, keys[n]);
-    struct found *found = calloc(1, sizeof(*found));
-    found->cbfunc = cbfunc;
-    found->cbdata = cbdata;
-    found->pdata = calloc(n + 1, sizeof(pmix_pdata_t));
-    pthread_mutex_lock(&store_mutex);
-    /* In the reverse order of the keys: the library must not rely on the order. */
-    for (size_t i = n; i > 0; --i) {
-        for (struct stored *s = store; s != NULL; s = s->next) {
-            if (strcmp(s->info.key, keys[i - 1]) != 0) continue;
-            pmix_pdata_t *pdata = &found->pdata[found->npdata++];
-            pdata->proc = s->owner;
-            PMIX_LOAD_KEY(pdata->key, s->info.key);
-            (void)PMIx_Value_xfer(&pdata->value, &s->info.value);
-            break;
-        }
-    }
-    pthread_mutex_unlock(&store_mutex);
-    found->status = found->npdata == n ? PMIX_SUCCESS : found->npdata > 0 ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND;
-    if (host_answer != PMIX_SUCCESS) {
-        found->status = host_answer;
-        found->npdata = 0;
-    }
-    later(send_found, found);
-    return PMIX_SUCCESS;
-}
-
-static pmix_status_t unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
-                               void *cbdata) {
-    struct upcall *upcall = host_note("unpublish", proc, info, ninfo);
-    upcall->null_text = keys == NULL;
-    for (size_t n = 0; keys != NULL && keys[n] != NULL; ++n) add_text(upcall, keys[n]);
-    pthread_mutex_lock(&store_mutex);
-    for (struct stored **p = &store; *p != NULL;) {
-        bool remove = keys == NULL;
-        for (size_t n = 0; keys != NULL && keys[n] != NULL; ++n) remove = remove || strcmp(keys[n], (*p)->info.key) == 0;
-        if (remove && (*p)->owner.rank == proc->rank) *p = (*p)->next;
-        else p = &(*p)->next;
-    }
-    pthread_mutex_unlock(&store_mutex);
-    return answer_op(cbfunc, cbdata);
-}
-
 struct spawned {
     pmix_spawn_cbfunc_t cbfunc;
-    void *cbdata;
+    void* cbdata;
     pmix_status_t status;
     char nspace[PMIX_MAX_NSLEN + 1];
-    char **argv;
-    char **env;
+    char** argv;
+    char** env;
     int ranks;
 };
 
 /* A spawned job runs the same program and row; the rank of a child begins with 100. */
-static void start_spawned(void *argument) {
-    struct spawned *s = argument;
+static void start_spawned(void* argument) {
+    struct spawned* s = argument;
     if (s->status == PMIX_SUCCESS) {
         host_register_job(s->nspace, s->ranks);
         for (int i = 0; i < s->ranks; ++i) {
             pmix_proc_t proc = proc_of(s->nspace, (pmix_rank_t)i);
-            char **env = NULL;
+            char** env = NULL;
             for (size_t k = 0; s->env != NULL && s->env[k] != NULL; ++k) append(&env, s->env[k]);
             (void)PMIx_server_setup_fork(&proc, &env);
             (void)host_start(s->nspace, 100 + i, s->argv, env);
@@ -281,18 +186,18 @@ static void start_spawned(void *argument) {
     s->cbfunc(s->status, s->nspace, s->cbdata);
 }
 
-static pmix_status_t spawn(const pmix_proc_t *proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[], size_t napps,
-                           pmix_spawn_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("spawn", proc, job_info, ninfo);
+static pmix_status_t spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
+                           size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("spawn", proc, job_info, ninfo);
     upcall->number = (long)napps;
-    struct spawned *s = calloc(1, sizeof(*s));
+    struct spawned* s = calloc(1, sizeof(*s));
     s->cbfunc = cbfunc;
     s->cbdata = cbdata;
     static int number;
     snprintf(s->nspace, sizeof(s->nspace), "conformance-child-%d", ++number);
     s->status = host_answer;
     for (size_t a = 0; a < napps; ++a) {
-        add_text(upcall, apps[a].cmd);
+        host_add_text(upcall, apps[a].cmd);
         s->ranks += apps[a].maxprocs;
     }
     if (napps > 0 && (apps[0].cmd == NULL || access(apps[0].cmd, X_OK) != 0)) s->status = NOT_EXECUTABLE;
@@ -305,19 +210,19 @@ static pmix_status_t spawn(const pmix_proc_t *proc, const pmix_info_t job_info[]
     return PMIX_SUCCESS;
 }
 
-static void connect_done(pmix_status_t status, char *data, size_t size, void *state) {
+static void connect_done(pmix_status_t status, char* data, size_t size, void* state) {
     (void)size;
     free(data);
-    struct reply *reply = state;
+    struct reply* reply = state;
     if (reply->status != PMIX_SUCCESS) status = reply->status;
     reply->op(status, reply->cbdata);
     free(reply);
 }
 
-static pmix_status_t join(const char *name, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
-                          pmix_op_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t join(const char* name, const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                          size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
     add_procs(host_note(name, NULL, info, ninfo), procs, nprocs);
-    struct reply *reply = calloc(1, sizeof(*reply));
+    struct reply* reply = calloc(1, sizeof(*reply));
     reply->op = cbfunc;
     reply->cbdata = cbdata;
     reply->status = host_answer;
@@ -326,45 +231,47 @@ static pmix_status_t join(const char *name, const pmix_proc_t procs[], size_t np
 }
 
 static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
-                                   pmix_op_cbfunc_t cbfunc, void *cbdata) {
+                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return join("connect", procs, nprocs, info, ninfo, cbfunc, cbdata);
 }
 
 static pmix_status_t disconnect_procs(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
-                                      pmix_op_cbfunc_t cbfunc, void *cbdata) {
+                                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
     return join("disconnect", procs, nprocs, info, ninfo, cbfunc, cbdata);
 }
 
-static pmix_status_t register_events(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
-                                     pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("register_events", NULL, info, ninfo);
+static pmix_status_t register_events(pmix_status_t* codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
+                                     pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("register_events", NULL, info, ninfo);
     upcall->number = ncodes > 0 && codes != NULL ? codes[0] : 0;
-    return answer_op(cbfunc, cbdata);
+    return host_answer_op(cbfunc, cbdata);
 }
 
-static pmix_status_t deregister_events(pmix_status_t *codes, size_t ncodes, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("deregister_events", NULL, NULL, 0);
+static pmix_status_t deregister_events(pmix_status_t* codes, size_t ncodes, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("deregister_events", NULL, NULL, 0);
     upcall->number = ncodes > 0 && codes != NULL ? codes[0] : 0;
-    return answer_op(cbfunc, cbdata);
+    return host_answer_op(cbfunc, cbdata);
 }
 
-static pmix_status_t notify_event(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[],
-                                  size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("notify_event", source, info, ninfo);
+static pmix_status_t notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                                  pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("notify_event", source, info, ninfo);
     upcall->number = code;
     snprintf(upcall->text[upcall->ntext++], sizeof(upcall->text[0]), "%d", (int)range);
-    return host_notify_callback ? answer_op(cbfunc, cbdata) : PMIX_OPERATION_SUCCEEDED;
+    return host_notify_callback ? host_answer_op(cbfunc, cbdata) : PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t nqueries, pmix_info_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("query", proc, nqueries > 0 ? queries[0].qualifiers : NULL, nqueries > 0 ? queries[0].nqual : 0);
+static pmix_status_t query(pmix_proc_t* proc, pmix_query_t* queries, size_t nqueries, pmix_info_cbfunc_t cbfunc,
+                           void* cbdata) {
+    struct upcall* upcall =
+        host_note("query", proc, nqueries > 0 ? queries[0].qualifiers : NULL, nqueries > 0 ? queries[0].nqual : 0);
     upcall->number = (long)nqueries;
     pmix_info_t results[16];
     size_t n = 0, asked = 0;
     for (size_t q = 0; q < nqueries; ++q) {
         for (size_t k = 0; queries[q].keys != NULL && queries[q].keys[k] != NULL; ++k, ++asked) {
-            const char *key = queries[q].keys[k];
-            add_text(upcall, key);
+            const char* key = queries[q].keys[k];
+            host_add_text(upcall, key);
             if (n < 16 && strcmp(key, "conformance.answer") == 0) {
                 int number = 42;
                 results[n++] = info_of(key, &number, PMIX_INT);
@@ -373,30 +280,34 @@ static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries, size_t nque
             }
         }
     }
-    return answer_info(cbfunc, cbdata, n == asked ? PMIX_SUCCESS : n > 0 ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND, results, n);
+    return answer_info(cbfunc, cbdata,
+                       n == asked ? PMIX_SUCCESS
+                       : n > 0    ? PMIX_ERR_PARTIAL_SUCCESS
+                                  : PMIX_ERR_NOT_FOUND,
+                       results, n);
 }
 
 struct tool_answer {
     pmix_tool_connection_cbfunc_t cbfunc;
-    void *cbdata;
+    void* cbdata;
     pmix_proc_t proc;
     pmix_status_t status;
 };
 
-static void send_tool_answer(void *argument) {
-    struct tool_answer *answer = argument;
+static void send_tool_answer(void* argument) {
+    struct tool_answer* answer = argument;
     answer->cbfunc(answer->status, &answer->proc, answer->cbdata);
     free(answer);
 }
 
-static void tool_connected(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("tool_connected", NULL, info, ninfo);
+static void tool_connected(pmix_info_t* info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("tool_connected", NULL, info, ninfo);
     /* The name that a tool has given itself; releases differ in the attribute. */
-    const pmix_info_t *nspace = upcall_info(upcall, PMIX_TOOL_NSPACE);
+    const pmix_info_t* nspace = upcall_info(upcall, PMIX_TOOL_NSPACE);
     if (nspace == NULL) nspace = upcall_info(upcall, PMIX_NSPACE);
-    const pmix_info_t *rank = upcall_info(upcall, PMIX_TOOL_RANK);
+    const pmix_info_t* rank = upcall_info(upcall, PMIX_TOOL_RANK);
     if (rank == NULL) rank = upcall_info(upcall, PMIX_RANK);
-    struct tool_answer *answer = calloc(1, sizeof(*answer));
+    struct tool_answer* answer = calloc(1, sizeof(*answer));
     static int number;
     char name[60];
     snprintf(name, sizeof(name), "conformance-tool-%d", number++);
@@ -408,47 +319,48 @@ static void tool_connected(pmix_info_t *info, size_t ninfo, pmix_tool_connection
     later(send_tool_answer, answer);
 }
 
-static void log_data(const pmix_proc_t *proc, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs,
-                     pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("log", proc, directives, ndirs);
-    for (size_t i = 0; i < ndata; ++i) add_text(upcall, data[i].key);
-    struct reply *reply = calloc(1, sizeof(*reply));
+static void log_data(const pmix_proc_t* proc, const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
+                     size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("log", proc, directives, ndirs);
+    for (size_t i = 0; i < ndata; ++i) host_add_text(upcall, data[i].key);
+    struct reply* reply = calloc(1, sizeof(*reply));
     reply->op = cbfunc;
     reply->status = host_answer;
     reply->cbdata = cbdata;
     later(send_reply, reply);
 }
 
-static pmix_status_t allocate(const pmix_proc_t *proc, pmix_alloc_directive_t directive, const pmix_info_t data[], size_t ndata,
-                              pmix_info_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t allocate(const pmix_proc_t* proc, pmix_alloc_directive_t directive, const pmix_info_t data[],
+                              size_t ndata, pmix_info_cbfunc_t cbfunc, void* cbdata) {
     host_note("allocate", proc, data, ndata)->number = directive;
     pmix_info_t result = info_of(PMIX_ALLOC_ID, "conformance-allocation", PMIX_STRING);
     return answer_info(cbfunc, cbdata, PMIX_SUCCESS, &result, 1);
 }
 
-static pmix_status_t job_control(const pmix_proc_t *proc, const pmix_proc_t targets[], size_t ntargets, const pmix_info_t directives[],
-                                 size_t ndirs, pmix_info_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t job_control(const pmix_proc_t* proc, const pmix_proc_t targets[], size_t ntargets,
+                                 const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
+                                 void* cbdata) {
     add_procs(host_note("job_control", proc, directives, ndirs), targets, targets != NULL ? ntargets : 0);
     return answer_info(cbfunc, cbdata, PMIX_SUCCESS, NULL, 0);
 }
 
-static pmix_status_t monitor(const pmix_proc_t *proc, const pmix_info_t *what, pmix_status_t error, const pmix_info_t directives[],
-                             size_t ndirs, pmix_info_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("monitor", proc, directives, ndirs);
+static pmix_status_t monitor(const pmix_proc_t* proc, const pmix_info_t* what, pmix_status_t error,
+                             const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("monitor", proc, directives, ndirs);
     upcall->number = error;
-    add_text(upcall, what->key);
+    host_add_text(upcall, what->key);
     return answer_info(cbfunc, cbdata, PMIX_SUCCESS, NULL, 0);
 }
 
 struct credential {
     pmix_credential_cbfunc_t get;
     pmix_validation_cbfunc_t validate;
-    void *cbdata;
+    void* cbdata;
     pmix_status_t status;
 };
 
-static void send_credential(void *argument) {
-    struct credential *credential = argument;
+static void send_credential(void* argument) {
+    struct credential* credential = argument;
     if (credential->get != NULL) {
         char text[] = "conformance-credential";
         pmix_byte_object_t bytes = {text, sizeof(text)};
@@ -461,10 +373,10 @@ static void send_credential(void *argument) {
     free(credential);
 }
 
-static pmix_status_t get_credential(const pmix_proc_t *proc, const pmix_info_t directives[], size_t ndirs,
-                                    pmix_credential_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t get_credential(const pmix_proc_t* proc, const pmix_info_t directives[], size_t ndirs,
+                                    pmix_credential_cbfunc_t cbfunc, void* cbdata) {
     host_note("get_credential", proc, directives, ndirs);
-    struct credential *credential = calloc(1, sizeof(*credential));
+    struct credential* credential = calloc(1, sizeof(*credential));
     credential->get = cbfunc;
     credential->cbdata = cbdata;
     credential->status = host_answer;
@@ -472,13 +384,15 @@ static pmix_status_t get_credential(const pmix_proc_t *proc, const pmix_info_t d
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t validate_credential(const pmix_proc_t *proc, const pmix_byte_object_t *bytes, const pmix_info_t directives[],
-                                         size_t ndirs, pmix_validation_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("validate_credential", proc, directives, ndirs);
-    struct credential *credential = calloc(1, sizeof(*credential));
+static pmix_status_t validate_credential(const pmix_proc_t* proc, const pmix_byte_object_t* bytes,
+                                         const pmix_info_t directives[], size_t ndirs, pmix_validation_cbfunc_t cbfunc,
+                                         void* cbdata) {
+    struct upcall* upcall = host_note("validate_credential", proc, directives, ndirs);
+    struct credential* credential = calloc(1, sizeof(*credential));
     credential->validate = cbfunc;
     credential->cbdata = cbdata;
-    bool ours = bytes->size == sizeof("conformance-credential") && memcmp(bytes->bytes, "conformance-credential", bytes->size) == 0;
+    bool ours = bytes->size == sizeof("conformance-credential") &&
+                memcmp(bytes->bytes, "conformance-credential", bytes->size) == 0;
     upcall->number = ours;
     credential->status = host_answer != PMIX_SUCCESS ? host_answer : ours ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED;
     later(send_credential, credential);
@@ -486,29 +400,30 @@ static pmix_status_t validate_credential(const pmix_proc_t *proc, const pmix_byt
 }
 
 static pmix_status_t iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t directives[], size_t ndirs,
-                              pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("iof_pull", NULL, directives, ndirs);
+                              pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("iof_pull", NULL, directives, ndirs);
     add_procs(upcall, procs, nprocs);
     upcall->number = channels;
-    return answer_op(cbfunc, cbdata);
+    return host_answer_op(cbfunc, cbdata);
 }
 
-static pmix_status_t push_stdin(const pmix_proc_t *source, const pmix_proc_t targets[], size_t ntargets, const pmix_info_t directives[],
-                                size_t ndirs, const pmix_byte_object_t *bytes, pmix_op_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("push_stdin", source, directives, ndirs);
+static pmix_status_t push_stdin(const pmix_proc_t* source, const pmix_proc_t targets[], size_t ntargets,
+                                const pmix_info_t directives[], size_t ndirs, const pmix_byte_object_t* bytes,
+                                pmix_op_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("push_stdin", source, directives, ndirs);
     add_procs(upcall, targets, ntargets);
     upcall->number = bytes != NULL ? (long)bytes->size : 0;
     if (bytes != NULL && bytes->size > 0) {
         char text[200];
         snprintf(text, sizeof(text), "%.*s", (int)bytes->size, bytes->bytes);
-        add_text(upcall, text);
+        host_add_text(upcall, text);
     }
-    return answer_op(cbfunc, cbdata);
+    return host_answer_op(cbfunc, cbdata);
 }
 
 struct group {
     pmix_info_cbfunc_t cbfunc;
-    void *cbdata;
+    void* cbdata;
     pmix_status_t status;
     bool assign;
     size_t context;
@@ -516,17 +431,18 @@ struct group {
     size_t nprocs;
 };
 
-static void group_done(pmix_status_t status, char *data, size_t size, void *state) {
+static void group_done(pmix_status_t status, char* data, size_t size, void* state) {
     (void)size;
     free(data);
-    struct group *group = state;
-    struct reply *reply = calloc(1, sizeof(*reply));
+    struct group* group = state;
+    struct reply* reply = calloc(1, sizeof(*reply));
     reply->info = group->cbfunc;
     reply->cbdata = group->cbdata;
     reply->status = group->status != PMIX_SUCCESS ? group->status : status;
     if (reply->status == PMIX_SUCCESS) {
         reply->results = calloc(2, sizeof(pmix_info_t));
-        if (group->assign) reply->results[reply->nresults++] = info_of(PMIX_GROUP_CONTEXT_ID, &group->context, PMIX_SIZE);
+        if (group->assign)
+            reply->results[reply->nresults++] = info_of(PMIX_GROUP_CONTEXT_ID, &group->context, PMIX_SIZE);
         pmix_data_array_t members = {PMIX_PROC, group->nprocs, group->procs};
         reply->results[reply->nresults++] = info_of(PMIX_GROUP_MEMBERSHIP, &members, PMIX_DATA_ARRAY);
     }
@@ -535,19 +451,19 @@ static void group_done(pmix_status_t status, char *data, size_t size, void *stat
 }
 
 static pmix_status_t group(pmix_group_operation_t op, char grp[], const pmix_proc_t procs[], size_t nprocs,
-                           const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void *cbdata) {
-    struct upcall *upcall = host_note("group", NULL, directives, ndirs);
+                           const pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
+    struct upcall* upcall = host_note("group", NULL, directives, ndirs);
     upcall->number = op;
-    add_text(upcall, grp);
+    host_add_text(upcall, grp);
     add_procs(upcall, procs, nprocs);
-    struct group *group = calloc(1, sizeof(*group));
+    struct group* group = calloc(1, sizeof(*group));
     group->cbfunc = cbfunc;
     group->cbdata = cbdata;
     group->status = host_answer;
-    const pmix_info_t *assign = upcall_info(upcall, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    const pmix_info_t* assign = upcall_info(upcall, PMIX_GROUP_ASSIGN_CONTEXT_ID);
     group->assign = assign != NULL && PMIX_INFO_TRUE(assign);
     group->context = 1000;
-    for (const char *p = grp; *p != '\0'; ++p) group->context = group->context * 31 + (unsigned char)*p;
+    for (const char* p = grp; *p != '\0'; ++p) group->context = group->context * 31 + (unsigned char)*p;
     group->nprocs = nprocs < 16 ? nprocs : 16;
     if (group->nprocs > 0) memcpy(group->procs, procs, group->nprocs * sizeof(procs[0]));
     char kind[600];
@@ -556,8 +472,8 @@ static pmix_status_t group(pmix_group_operation_t op, char grp[], const pmix_pro
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t fabric(const pmix_proc_t *proc, pmix_fabric_operation_t op, const pmix_info_t directives[], size_t ndirs,
-                            pmix_info_cbfunc_t cbfunc, void *cbdata) {
+static pmix_status_t fabric(const pmix_proc_t* proc, pmix_fabric_operation_t op, const pmix_info_t directives[],
+                            size_t ndirs, pmix_info_cbfunc_t cbfunc, void* cbdata) {
     host_note("fabric", proc, directives, ndirs)->number = op;
     return answer_info(cbfunc, cbdata, PMIX_SUCCESS, NULL, 0);
 }
@@ -568,9 +484,9 @@ void host_fill_module(void) {
     host_module.abort = abort_procs;
     host_module.fence_nb = fence_nb;
     host_module.direct_modex = direct_modex;
-    host_module.publish = publish;
-    host_module.lookup = lookup;
-    host_module.unpublish = unpublish;
+    host_module.publish = host_publish;
+    host_module.lookup = host_lookup;
+    host_module.unpublish = host_unpublish;
     host_module.spawn = spawn;
     host_module.connect = connect_procs;
     host_module.disconnect = disconnect_procs;

@@ -2,24 +2,24 @@
 /* How the small host registers a job: what a resource manager gives its processes before they start. */
 #include "host.h"
 
-static const char *node_name(int node) {
+static const char* node_name(int node) {
     static char here[256];
     if (host_has_two_nodes()) return node == 0 ? "nodea" : "nodeb";
     if (here[0] == '\0') gethostname(here, sizeof(here) - 1);
     return node == 0 ? here : "faraway";
 }
 
-static void add_rank(char *list, size_t size, int rank) {
+static void add_rank(char* list, size_t size, int rank) {
     size_t used = strlen(list);
     snprintf(list + used, size - used, "%s%d", used > 0 ? "," : "", rank);
 }
 
-static pmix_info_t info_array(const char *key, pmix_info_t *infos, size_t n) {
+static pmix_info_t info_array(const char* key, pmix_info_t* infos, size_t n) {
     pmix_data_array_t array = {PMIX_INFO, n, infos};
     return info_of(key, &array, PMIX_DATA_ARRAY);
 }
 
-void host_register_job(const char *nspace, int ranks) {
+void host_register_job(const char* nspace, int ranks) {
     bool main_job = strcmp(nspace, row_nspace) == 0;
     int all = ranks + (main_job ? host_remote_ranks : 0);
     char on_node[2][400] = {"", ""};
@@ -46,7 +46,8 @@ void host_register_job(const char *nspace, int ranks) {
     size_t n = 0;
     uint32_t number = (uint32_t)all;
     uint32_t session_id = 7;
-    pmix_info_t session[2] = {info_of(PMIX_SESSION_ID, &session_id, PMIX_UINT32), info_of(PMIX_UNIV_SIZE, &number, PMIX_UINT32)};
+    pmix_info_t session[2] = {info_of(PMIX_SESSION_ID, &session_id, PMIX_UINT32),
+                              info_of(PMIX_UNIV_SIZE, &number, PMIX_UINT32)};
     info[n++] = info_array(PMIX_SESSION_INFO_ARRAY, session, 2);
     info[n++] = info_of(PMIX_MAX_PROCS, &number, PMIX_UINT32);
     info[n++] = info_of(PMIX_JOB_SIZE, &number, PMIX_UINT32);
@@ -91,12 +92,14 @@ void host_register_job(const char *nspace, int ranks) {
     for (int node = 0; node < 2; ++node) {
         if (sizes[node] == 0) continue;
         uint32_t nodeid = (uint32_t)node, size = (uint32_t)sizes[node];
-        pmix_info_t about[4] = {info_of(PMIX_HOSTNAME, node_name(node), PMIX_STRING), info_of(PMIX_NODEID, &nodeid, PMIX_UINT32),
-                                info_of(PMIX_NODE_SIZE, &size, PMIX_UINT32), info_of(PMIX_LOCAL_PEERS, on_node[node], PMIX_STRING)};
+        pmix_info_t about[4] = {info_of(PMIX_HOSTNAME, node_name(node), PMIX_STRING),
+                                info_of(PMIX_NODEID, &nodeid, PMIX_UINT32), info_of(PMIX_NODE_SIZE, &size, PMIX_UINT32),
+                                info_of(PMIX_LOCAL_PEERS, on_node[node], PMIX_STRING)};
         info[n++] = info_array(PMIX_NODE_INFO_ARRAY, about, 4);
     }
     struct signal done = {0, 0};
-    pmix_status_t status = EXPECT_ACCEPTED(PMIx_server_register_nspace(nspace, sizes[host_my_node()], info, n, op_done, &done));
+    pmix_status_t status =
+        EXPECT_ACCEPTED(PMIx_server_register_nspace(nspace, sizes[host_my_node()], info, n, op_done, &done));
     if (status == PMIX_SUCCESS) {
         wait_signal(&done, 1, "the callback of PMIx_server_register_nspace");
         EXPECT_OK(done.status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : done.status);
@@ -105,7 +108,8 @@ void host_register_job(const char *nspace, int ranks) {
         if (main_job && host_node_of((pmix_rank_t)rank) != host_my_node()) continue;
         pmix_proc_t proc = proc_of(nspace, (pmix_rank_t)rank);
         struct signal registered = {0, 0};
-        status = EXPECT_ACCEPTED(PMIx_server_register_client(&proc, geteuid(), getegid(), (void *)(uintptr_t)(0x1000 + rank), op_done, &registered));
+        status = EXPECT_ACCEPTED(PMIx_server_register_client(&proc, geteuid(), getegid(),
+                                                             (void*)(uintptr_t)(0x1000 + rank), op_done, &registered));
         if (status == PMIX_SUCCESS) wait_signal(&registered, 1, "the callback of PMIx_server_register_client");
     }
 }

@@ -4,13 +4,13 @@
 
 enum { kValues = 3 };
 
-static char *make_all(const struct type *type) {
-    char *values = calloc(kValues, type->size);
+static char* make_all(const struct type* type) {
+    char* values = calloc(kValues, type->size);
     for (int i = 0; i < kValues; ++i) type->make(values + (size_t)i * type->size, i);
     return values;
 }
 
-static void need_same(const struct type *type, const void *wanted, const void *got, int i, const char *after) {
+static void need_same(const struct type* type, const void* wanted, const void* got, int i, const char* after) {
     if (got == NULL || !type->same(wanted, got)) failed("%s: value %d differs after %s", type->name, i, after);
 }
 
@@ -19,31 +19,32 @@ static void start(void) {
     if (!PMIx_Initialized()) EXPECT_OK(PMIx_server_init(NULL, NULL, 0));
 }
 
-void check_pack(const struct type *type) {
+void check_pack(const struct type* type) {
     start();
-    char *values = make_all(type);
-    pmix_data_buffer_t *buffer;
+    char* values = make_all(type);
+    pmix_data_buffer_t* buffer;
     PMIX_DATA_BUFFER_CREATE(buffer);
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, values, kValues, type->number));
-    char *begin = buffer->unpack_ptr;
+    char* begin = buffer->unpack_ptr;
     for (int round = 0; round < 2; ++round) {
-        char *back = calloc(kValues, type->size);
+        char* back = calloc(kValues, type->size);
         int32_t count = kValues;
         EXPECT_OK(PMIx_Data_unpack(NULL, buffer, back, &count, type->number));
         EXPECT_INT(kValues, count);
-        for (int i = 0; i < kValues; ++i) need_same(type, values + (size_t)i * type->size, back + (size_t)i * type->size, i, "unpacking");
+        for (int i = 0; i < kValues; ++i)
+            need_same(type, values + (size_t)i * type->size, back + (size_t)i * type->size, i, "unpacking");
         buffer->unpack_ptr = begin;
     }
     PMIX_DATA_BUFFER_RELEASE(buffer);
 }
 
-void check_pack_mixed(const struct type *type) {
+void check_pack_mixed(const struct type* type) {
     start();
-    char *values = make_all(type);
-    pmix_data_buffer_t *buffer;
+    char* values = make_all(type);
+    pmix_data_buffer_t* buffer;
     PMIX_DATA_BUFFER_CREATE(buffer);
     int32_t before = -77;
-    char *after = "after";
+    char* after = "after";
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &before, 1, PMIX_INT32));
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, values + type->size, 1, type->number));
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &after, 1, PMIX_STRING));
@@ -51,10 +52,10 @@ void check_pack_mixed(const struct type *type) {
     int32_t number = 0, count = 1;
     EXPECT_OK(PMIx_Data_unpack(NULL, buffer, &number, &count, PMIX_INT32));
     EXPECT_INT(before, number);
-    char *back = calloc(1, type->size);
+    char* back = calloc(1, type->size);
     EXPECT_OK(PMIx_Data_unpack(NULL, buffer, back, &count, type->number));
     need_same(type, values + type->size, back, 1, "unpacking");
-    char *text = NULL;
+    char* text = NULL;
     EXPECT_OK(PMIx_Data_unpack(NULL, buffer, &text, &count, PMIX_STRING));
     EXPECT_STRING(after, text);
     back = calloc(1, type->size);
@@ -64,35 +65,36 @@ void check_pack_mixed(const struct type *type) {
 }
 
 /* PMIx_Data_copy takes and returns a string as a char *, other types by their address. */
-static void *argument_of(const struct type *type, void *place) {
-    return type->number == PMIX_STRING ? *(void **)place : place;
+static void* argument_of(const struct type* type, void* place) {
+    return type->number == PMIX_STRING ? *(void**)place : place;
 }
 
-void check_copy(const struct type *type) {
+void check_copy(const struct type* type) {
     start();
-    char *values = make_all(type);
+    char* values = make_all(type);
     for (int i = 0; i < kValues; ++i) {
-        void *place = values + (size_t)i * type->size;
-        char *kept = calloc(1, type->size);
+        void* place = values + (size_t)i * type->size;
+        char* kept = calloc(1, type->size);
         type->make(kept, i);
-        void *copy = NULL;
+        void* copy = NULL;
         EXPECT_OK(PMIx_Data_copy(&copy, argument_of(type, place), type->number));
         EXPECT(copy != NULL);
         EXPECT(copy != argument_of(type, place));
         memset(place, 0x5a, type->size);
-        need_same(type, kept, type->number == PMIX_STRING ? (void *)&copy : copy, i, "copying");
+        need_same(type, kept, type->number == PMIX_STRING ? (void*)&copy : copy, i, "copying");
     }
 }
 
-void check_print(const struct type *type) {
+void check_print(const struct type* type) {
     start();
-    char *values = make_all(type);
+    char* values = make_all(type);
     for (int i = 0; i < kValues; ++i) {
-        void *place = values + (size_t)i * type->size;
-        char *text = NULL;
+        void* place = values + (size_t)i * type->size;
+        char* text = NULL;
         EXPECT_OK(PMIx_Data_print(&text, "conformance-prefix ", argument_of(type, place), type->number));
         EXPECT(text != NULL);
-        if (strncmp(text, "conformance-prefix ", 19) != 0) failed("%s: the text of value %d does not begin with the prefix: %.60s", type->name, i, text);
+        if (strncmp(text, "conformance-prefix ", 19) != 0)
+            failed("%s: the text of value %d does not begin with the prefix: %.60s", type->name, i, text);
         EXPECT(strlen(text) > 19);
         free(text);
         text = NULL;
@@ -102,51 +104,53 @@ void check_print(const struct type *type) {
     }
 }
 
-void check_array(const struct type *type) {
+void check_array(const struct type* type) {
     start();
     pmix_data_array_t array = {type->number, kValues, make_all(type)};
-    pmix_data_buffer_t *buffer;
+    pmix_data_buffer_t* buffer;
     PMIX_DATA_BUFFER_CREATE(buffer);
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &array, 1, PMIX_DATA_ARRAY));
     pmix_data_array_t back = {PMIX_UNDEF, 0, NULL};
     int32_t count = 1;
     EXPECT_OK(PMIx_Data_unpack(NULL, buffer, &back, &count, PMIX_DATA_ARRAY));
-    pmix_data_array_t *copy = NULL;
-    EXPECT_OK(PMIx_Data_copy((void **)&copy, &array, PMIX_DATA_ARRAY));
-    const pmix_data_array_t *arrays[] = {&back, copy};
+    pmix_data_array_t* copy = NULL;
+    EXPECT_OK(PMIx_Data_copy((void**)&copy, &array, PMIX_DATA_ARRAY));
+    const pmix_data_array_t* arrays[] = {&back, copy};
     for (int k = 0; k < 2; ++k) {
         EXPECT(arrays[k] != NULL);
         EXPECT_INT(type->number, arrays[k]->type);
         EXPECT_INT(kValues, arrays[k]->size);
         EXPECT(arrays[k]->array != array.array);
         for (int i = 0; i < kValues; ++i) {
-            need_same(type, (char *)array.array + (size_t)i * type->size, (char *)arrays[k]->array + (size_t)i * type->size, i, k == 0 ? "unpacking" : "copying");
+            need_same(type, (char*)array.array + (size_t)i * type->size,
+                      (char*)arrays[k]->array + (size_t)i * type->size, i, k == 0 ? "unpacking" : "copying");
         }
     }
 }
 
-static void *place_in(const struct type *type, pmix_value_t *value) {
-    return type->by_pointer ? (void *)value->data.proc : (void *)&value->data;
+static void* place_in(const struct type* type, pmix_value_t* value) {
+    return type->by_pointer ? (void*)value->data.proc : (void*)&value->data;
 }
 
-static void need_value(const struct type *type, pmix_value_t *value, int i, const char *after) {
+static void need_value(const struct type* type, pmix_value_t* value, int i, const char* after) {
     EXPECT_INT(type->number, value->type);
-    char *wanted = calloc(1, type->size);
+    char* wanted = calloc(1, type->size);
     type->make(wanted, i);
     need_same(type, wanted, place_in(type, value), i, after);
 }
 
-static void load(const struct type *type, pmix_value_t *value, int i) {
+static void load(const struct type* type, pmix_value_t* value, int i) {
     memset(value, 0, sizeof(*value));
-    char *place = calloc(1, type->size);
+    char* place = calloc(1, type->size);
     type->make(place, i);
     PMIX_VALUE_LOAD(value, argument_of(type, place), type->number);
-    if (type->number == PMIX_STRING && strlen(*(char **)place) > 0) **(char **)place = '#';
+    if (type->number == PMIX_STRING && strlen(*(char**)place) > 0) **(char**)place = '#';
     memset(place, 0x5a, type->size);
     free(place);
 }
 
-void check_load(const struct type *type) {
+void check_load(const struct type* type) {
+    start();
     for (int i = 0; i < kValues; ++i) {
         pmix_value_t value;
         load(type, &value, i);
@@ -155,7 +159,8 @@ void check_load(const struct type *type) {
     }
 }
 
-void check_xfer(const struct type *type) {
+void check_xfer(const struct type* type) {
+    start();
     for (int i = 0; i < kValues; ++i) {
         pmix_value_t value, copy;
         load(type, &value, i);
@@ -167,13 +172,14 @@ void check_xfer(const struct type *type) {
     }
 }
 
-void check_unload(const struct type *type) {
+void check_unload(const struct type* type) {
+    start();
     for (int i = 0; i < kValues; ++i) {
         pmix_value_t value;
         load(type, &value, i);
-        char *wanted = calloc(1, type->size);
+        char* wanted = calloc(1, type->size);
         type->make(wanted, i);
-        void *data = NULL;
+        void* data = NULL;
         size_t size = 0;
         EXPECT_OK(PMIx_Value_unload(&value, &data, &size));
         need_value(type, &value, i, "PMIx_Value_unload of another copy");
@@ -183,15 +189,16 @@ void check_unload(const struct type *type) {
             pmix_byte_object_t bytes = {data, size};
             need_same(type, wanted, size == sizeof(bytes) ? data : &bytes, i, "PMIx_Value_unload");
         } else {
-            need_same(type, wanted, type->number == PMIX_STRING ? (void *)&data : data, i, "PMIx_Value_unload");
+            need_same(type, wanted, type->number == PMIX_STRING ? (void*)&data : data, i, "PMIx_Value_unload");
             if (type->number != PMIX_STRING) EXPECT(size > 0);
         }
     }
 }
 
-void check_info(const struct type *type) {
+void check_info(const struct type* type) {
+    start();
     for (int i = 0; i < kValues; ++i) {
-        char *place = calloc(1, type->size);
+        char* place = calloc(1, type->size);
         type->make(place, i);
         pmix_info_t info, copy;
         memset(&info, 0, sizeof(info));
@@ -209,7 +216,7 @@ void check_info(const struct type *type) {
     }
 }
 
-void check_store(const struct type *type) {
+void check_store(const struct type* type) {
     pmix_proc_t other = proc_of(me.nspace, 7);
     for (int i = 0; i < kValues; ++i) {
         pmix_value_t value, *back = NULL;
@@ -223,7 +230,7 @@ void check_store(const struct type *type) {
     }
 }
 
-void check_get(const struct type *type) {
+void check_get(const struct type* type) {
     char key[40];
     for (int i = 0; my_rank == 0 && i < kValues; ++i) {
         pmix_value_t value;
@@ -236,7 +243,7 @@ void check_get(const struct type *type) {
     barrier(true);
     pmix_proc_t poster = proc_of(me.nspace, 0);
     for (int i = 0; i < kValues; ++i) {
-        pmix_value_t *back = NULL;
+        pmix_value_t* back = NULL;
         snprintf(key, sizeof(key), "value-%d", i);
         EXPECT_OK(PMIx_Get(&poster, key, NULL, 0, &back));
         need_value(type, back, i, "PMIx_Get");
@@ -245,7 +252,8 @@ void check_get(const struct type *type) {
 }
 
 #ifdef HAVE_PMIx_Value_get_size
-void check_size(const struct type *type) {
+void check_size(const struct type* type) {
+    start();
     for (int i = 0; i < kValues; ++i) {
         pmix_value_t value;
         load(type, &value, i);

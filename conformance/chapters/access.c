@@ -10,8 +10,10 @@
 #define GET_NB "Data Access and Sharing / PMIx_Get_nb"
 #define RULES "Data Access and Sharing / Retrieval rules for non-reserved keys"
 
-static pmix_proc_t rank_of(pmix_rank_t rank) { return proc_of(me.nspace, rank); }
-static pmix_status_t optional_get(const pmix_proc_t *proc, const char *key) {
+static pmix_proc_t rank_of(pmix_rank_t rank) {
+    return proc_of(me.nspace, rank);
+}
+static pmix_status_t optional_get(const pmix_proc_t* proc, const char* key) {
     pmix_info_t info = info_true(PMIX_OPTIONAL);
     return status_of_get(proc, key, &info, 1);
 }
@@ -36,7 +38,9 @@ ROW(put_null_key, PUT, "No key is an error", .ranks = 1) {
     pmix_value_t value = value_int(1);
     EXPECT_ERROR(PMIx_Put(PMIX_GLOBAL, NULL, &value));
 }
-ROW(put_null_value, PUT, "No value is an error", .ranks = 1) { EXPECT_ERROR(PMIx_Put(PMIX_GLOBAL, "key", NULL)); }
+ROW(put_null_value, PUT, "No value is an error", .ranks = 1) {
+    EXPECT_ERROR(PMIx_Put(PMIX_GLOBAL, "key", NULL));
+}
 ROW(put_long_key, PUT, "A key that is longer than PMIX_MAX_KEYLEN is an error", .ranks = 1) {
     char key[PMIX_MAX_KEYLEN + 10];
     memset(key, 'k', sizeof(key));
@@ -68,7 +72,8 @@ ROW(put_copies, PUT, "The value is copied before the call returns", .ranks = 1) 
     EXPECT_STRING("before", got->data.string);
     PMIX_VALUE_RELEASE(got);
 }
-ROW(put_replaces, PUT, "A later value of the same key replaces the earlier one, before and after the commit", .ranks = 2) {
+ROW(put_replaces, PUT, "A later value of the same key replaces the earlier one, before and after the commit",
+    .ranks = 2) {
     put_int(PMIX_GLOBAL, "key", 1);
     put_int(PMIX_GLOBAL, "key", 2);
     EXPECT_OK(PMIx_Commit());
@@ -106,7 +111,7 @@ ROW(put_many, PUT, "Hundreds of keys of one process are all found", .ranks = 2) 
 }
 ROW(put_large, PUT, "A value of a megabyte arrives whole", .ranks = 2) {
     enum { kSize = 1 << 20 };
-    char *bytes = malloc(kSize);
+    char* bytes = malloc(kSize);
     for (int i = 0; i < kSize; ++i) bytes[i] = (char)(i * 7 + my_rank);
     pmix_value_t value, *got = NULL;
     memset(&value, 0, sizeof(value));
@@ -218,12 +223,14 @@ ROW(get_null_proc, GET, "No process means the caller", .ranks = 1) {
     EXPECT_OK(PMIx_Commit());
     EXPECT_INT(6, get_int(NULL, "key"));
 }
-ROW(get_optional_absent, RULES, "With PMIX_OPTIONAL an absent key is PMIX_ERR_NOT_FOUND without asking the server", .ranks = 2) {
+ROW(get_optional_absent, RULES, "With PMIX_OPTIONAL an absent key is PMIX_ERR_NOT_FOUND without asking the server",
+    .ranks = 2) {
     pmix_proc_t peer = rank_of((pmix_rank_t)(1 - my_rank));
     EXPECT_STATUS(optional_get(&peer, "absent"), PMIX_ERR_NOT_FOUND);
     EXPECT_STATUS(optional_get(&me, "absent"), PMIX_ERR_NOT_FOUND);
 }
-ROW(get_immediate_absent, RULES, "With PMIX_IMMEDIATE a key that the server has not is PMIX_ERR_NOT_FOUND", .ranks = 2) {
+ROW(get_immediate_absent, RULES, "With PMIX_IMMEDIATE a key that the server has not is PMIX_ERR_NOT_FOUND",
+    .ranks = 2) {
     pmix_proc_t peer = rank_of((pmix_rank_t)(1 - my_rank));
     pmix_info_t info[2] = {info_true(PMIX_IMMEDIATE), info_timeout(5)};
     EXPECT_STATUS(status_of_get(&peer, "absent", info, 2), PMIX_ERR_NOT_FOUND);
@@ -259,7 +266,8 @@ ROW(get_uncommitted, RULES, "The own value is found before it is committed", .ra
     put_int(PMIX_GLOBAL, "key", 3);
     EXPECT_OK(optional_get(&me, "key"));
 }
-ROW(get_undef_rank, RULES, "A globally unique key is found with PMIX_RANK_UNDEF after a fence that collects", .ranks = 2) {
+ROW(get_undef_rank, RULES, "A globally unique key is found with PMIX_RANK_UNDEF after a fence that collects",
+    .ranks = 2) {
     char key[20];
     snprintf(key, sizeof(key), "unique-%d", my_rank);
     put_int(PMIX_GLOBAL, key, 40 + my_rank);
@@ -269,7 +277,8 @@ ROW(get_undef_rank, RULES, "A globally unique key is found with PMIX_RANK_UNDEF 
     EXPECT_INT(40, get_int(&anyone, "unique-0"));
     EXPECT_INT(41, get_int(&anyone, "unique-1"));
 }
-ROW(get_undef_rank_timeout, RULES, "A key that nobody has posted with PMIX_RANK_UNDEF and a timeout is PMIX_ERR_TIMEOUT", .ranks = 1) {
+ROW(get_undef_rank_timeout, RULES,
+    "A key that nobody has posted with PMIX_RANK_UNDEF and a timeout is PMIX_ERR_TIMEOUT", .ranks = 1) {
     pmix_proc_t anyone = rank_of(PMIX_RANK_UNDEF);
     pmix_info_t info = info_timeout(1);
     EXPECT_STATUS(status_of_get(&anyone, "nobody", &info, 1), PMIX_ERR_TIMEOUT);
@@ -289,7 +298,7 @@ ROW(get_refresh, RULES, "PMIX_GET_REFRESH_CACHE brings the value that a local pe
     }
     barrier(false);
     pmix_info_t info[2] = {info_true(PMIX_GET_REFRESH_CACHE), info_timeout(5)};
-    pmix_value_t *got = NULL;
+    pmix_value_t* got = NULL;
     EXPECT_OK(PMIx_Get(&poster, "key", info, 2, &got));
     EXPECT_INT(2, got->data.integer);
     barrier(false);
@@ -300,7 +309,8 @@ ROW(get_refresh_absent, RULES, "With PMIX_GET_REFRESH_CACHE an absent key is PMI
     EXPECT_STATUS(status_of_get(&peer, "absent", info, 2), PMIX_ERR_NOT_FOUND);
     barrier(false);
 }
-ROW(get_independent, GET, "The value that is returned belongs to the caller: later posts do not change it", .ranks = 1) {
+ROW(get_independent, GET, "The value that is returned belongs to the caller: later posts do not change it",
+    .ranks = 1) {
     put_int(PMIX_GLOBAL, "key", 1);
     pmix_value_t *got = NULL, *later_got = NULL;
     EXPECT_OK(PMIx_Get(&me, "key", NULL, 0, &got));
@@ -327,7 +337,7 @@ ROW(get_static_null, GET, "PMIX_GET_STATIC_VALUES without storage is PMIX_ERR_BA
     put_int(PMIX_GLOBAL, "key", 12);
     EXPECT_OK(PMIx_Commit());
     pmix_info_t info = info_true(PMIX_GET_STATIC_VALUES);
-    pmix_value_t *pointer = NULL;
+    pmix_value_t* pointer = NULL;
     EXPECT_OPTIONAL(PMIx_Get(&me, "key", &info, 1, &pointer), PMIX_ERR_BAD_PARAM);
 }
 ROW(get_pointer, GET, "PMIX_GET_POINTER_VALUES returns the value, which the caller does not release", .ranks = 1) {
@@ -338,7 +348,9 @@ ROW(get_pointer, GET, "PMIX_GET_POINTER_VALUES returns the value, which the call
     EXPECT_OPTIONAL(PMIx_Get(&me, "key", &info, 1, &got), PMIX_SUCCESS);
     EXPECT_STRING("in the library", got->data.string);
 }
-ROW(get_null_key_nothing, GET, "Neither process nor key nor place for the value: an error", .ranks = 1) { EXPECT_ERROR(PMIx_Get(NULL, NULL, NULL, 0, NULL)); }
+ROW(get_null_key_nothing, GET, "Neither process nor key nor place for the value: an error", .ranks = 1) {
+    EXPECT_ERROR(PMIx_Get(NULL, NULL, NULL, 0, NULL));
+}
 ROW(get_long_key, GET, "A key that is longer than PMIX_MAX_KEYLEN is an error", .ranks = 1) {
     char key[PMIX_MAX_KEYLEN + 10];
     memset(key, 'k', sizeof(key));
@@ -351,7 +363,8 @@ ROW(get_unknown_rank, GET, "A rank that the job has not is an error, at the late
     pmix_info_t info = info_timeout(1);
     EXPECT_ERROR(status_of_get(&nobody, "key", &info, 1));
 }
-ROW(get_unknown_namespace, GET, "A namespace that nobody knows is an error, at the latest after the timeout", .ranks = 1) {
+ROW(get_unknown_namespace, GET, "A namespace that nobody knows is an error, at the latest after the timeout",
+    .ranks = 1) {
     pmix_proc_t nobody = proc_of("conformance-nowhere", 0);
     pmix_info_t info = info_timeout(1);
     EXPECT_ERROR(status_of_get(&nobody, "key", &info, 1));
@@ -373,14 +386,14 @@ static struct signal answered;
 static pmix_status_t answer_status;
 static long long answer_number;
 static bool answer_had_value;
-static void on_value(pmix_status_t status, pmix_value_t *value, void *cbdata) {
+static void on_value(pmix_status_t status, pmix_value_t* value, void* cbdata) {
     EXPECT_INT(0x1234, (uintptr_t)cbdata);
     answer_status = status;
     answer_had_value = value != NULL;
     answer_number = value != NULL ? value->data.integer : 0;
     raise_signal(&answered, status);
 }
-#define COOKIE ((void *)(uintptr_t)0x1234)
+#define COOKIE ((void*)(uintptr_t)0x1234)
 
 ROW(get_nb_found, GET_NB, "The callback has the value and the pointer of the caller", .ranks = 1) {
     put_int(PMIX_GLOBAL, "key", 4);
@@ -447,12 +460,12 @@ ROW(get_nb_many, GET_NB, "A hundred requests at the same time each have one call
     barrier(false);
 }
 static struct signal nested;
-static void on_nested(pmix_status_t status, pmix_value_t *value, void *cbdata) {
+static void on_nested(pmix_status_t status, pmix_value_t* value, void* cbdata) {
     (void)value;
     (void)cbdata;
     raise_signal(&nested, status);
 }
-static void on_value_again(pmix_status_t status, pmix_value_t *value, void *cbdata) {
+static void on_value_again(pmix_status_t status, pmix_value_t* value, void* cbdata) {
     (void)status;
     (void)value;
     (void)cbdata;
@@ -466,7 +479,9 @@ ROW(get_nb_in_callback, GET_NB, "A callback may make the next request", .ranks =
     wait_signal(&nested, 1, "the callback of the inner request");
     EXPECT_OK(nested.status);
 }
-ROW(get_nb_no_callback, GET_NB, "No callback is an error", .ranks = 1) { EXPECT_ERROR(PMIx_Get_nb(&me, "key", NULL, 0, NULL, NULL)); }
+ROW(get_nb_no_callback, GET_NB, "No callback is an error", .ranks = 1) {
+    EXPECT_ERROR(PMIx_Get_nb(&me, "key", NULL, 0, NULL, NULL));
+}
 ROW(get_nb_static, GET_NB, "PMIX_GET_STATIC_VALUES cannot be supported and is an error", .ranks = 1) {
     put_int(PMIX_GLOBAL, "key", 4);
     pmix_info_t info = info_true(PMIX_GET_STATIC_VALUES);

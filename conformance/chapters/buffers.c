@@ -12,7 +12,7 @@
 #define LOAD "Data Packing and Unpacking / PMIx_Data_load"
 #define COMPRESS "Data Packing and Unpacking / PMIx_Data_compress"
 
-static pmix_data_buffer_t *buffer;
+static pmix_data_buffer_t* buffer;
 
 static void start(void) {
     EXPECT_OK(PMIx_server_init(NULL, NULL, 0));
@@ -20,9 +20,11 @@ static void start(void) {
     EXPECT(buffer != NULL);
 }
 
-static void pack_int(pmix_data_buffer_t *into, int number) { EXPECT_OK(PMIx_Data_pack(NULL, into, &number, 1, PMIX_INT)); }
+static void pack_int(pmix_data_buffer_t* into, int number) {
+    EXPECT_OK(PMIx_Data_pack(NULL, into, &number, 1, PMIX_INT));
+}
 
-static int unpack_int(pmix_data_buffer_t *from) {
+static int unpack_int(pmix_data_buffer_t* from) {
     int number = 0;
     int32_t count = 1;
     EXPECT_OK(PMIx_Data_unpack(NULL, from, &number, &count, PMIX_INT));
@@ -37,7 +39,8 @@ ROW(buffer_create, CHAPTER "PMIX_DATA_BUFFER_CREATE", "A new buffer is empty") {
     PMIX_DATA_BUFFER_RELEASE(buffer);
 }
 
-ROW(buffer_construct, CHAPTER "PMIX_DATA_BUFFER_CONSTRUCT", "A constructed buffer is empty, whatever its memory contained") {
+ROW(buffer_construct, CHAPTER "PMIX_DATA_BUFFER_CONSTRUCT",
+    "A constructed buffer is empty, whatever its memory contained") {
     pmix_data_buffer_t local;
     memset(&local, 0xff, sizeof(local));
     PMIX_DATA_BUFFER_CONSTRUCT(&local);
@@ -47,7 +50,8 @@ ROW(buffer_construct, CHAPTER "PMIX_DATA_BUFFER_CONSTRUCT", "A constructed buffe
     PMIX_DATA_BUFFER_DESTRUCT(&local);
 }
 
-ROW(buffer_destruct_used, CHAPTER "PMIX_DATA_BUFFER_DESTRUCT", "The data of a buffer is released, and the buffer can be used again") {
+ROW(buffer_destruct_used, CHAPTER "PMIX_DATA_BUFFER_DESTRUCT",
+    "The data of a buffer is released, and the buffer can be used again") {
     start();
     pmix_data_buffer_t local;
     PMIX_DATA_BUFFER_CONSTRUCT(&local);
@@ -59,16 +63,17 @@ ROW(buffer_destruct_used, CHAPTER "PMIX_DATA_BUFFER_DESTRUCT", "The data of a bu
     PMIX_DATA_BUFFER_DESTRUCT(&local);
 }
 
-ROW(buffer_load_unload, CHAPTER "PMIX_DATA_BUFFER_LOAD, PMIX_DATA_BUFFER_UNLOAD", "The blob of one buffer, loaded into another, is unpacked there") {
+ROW(buffer_load_unload, CHAPTER "PMIX_DATA_BUFFER_LOAD, PMIX_DATA_BUFFER_UNLOAD",
+    "The blob of one buffer, loaded into another, is unpacked there") {
     start();
     pack_int(buffer, 77);
-    char *bytes = NULL;
+    char* bytes = NULL;
     size_t size = 0;
     PMIX_DATA_BUFFER_UNLOAD(buffer, bytes, size);
     EXPECT(bytes != NULL);
     EXPECT(size > 0);
     EXPECT(buffer->base_ptr == NULL);
-    pmix_data_buffer_t *other;
+    pmix_data_buffer_t* other;
     PMIX_DATA_BUFFER_CREATE(other);
     PMIX_DATA_BUFFER_LOAD(other, bytes, size);
     EXPECT_INT(77, unpack_int(other));
@@ -77,7 +82,8 @@ ROW(buffer_load_unload, CHAPTER "PMIX_DATA_BUFFER_LOAD, PMIX_DATA_BUFFER_UNLOAD"
 }
 
 #ifdef PMIX_DATA_BUFFER_STATIC_INIT
-ROW(buffer_static_init, CHAPTER "PMIX_DATA_BUFFER_STATIC_INIT", "A buffer from the static initializer is ready for packing") {
+ROW(buffer_static_init, CHAPTER "PMIX_DATA_BUFFER_STATIC_INIT",
+    "A buffer from the static initializer is ready for packing") {
     start();
     pmix_data_buffer_t local = PMIX_DATA_BUFFER_STATIC_INIT;
     pack_int(&local, 3);
@@ -124,7 +130,7 @@ ROW(pack_after_unpack, PACK, "Values may be added after some were unpacked") {
 }
 ROW(pack_null_string, PACK, "A string that is NULL comes back as NULL or empty") {
     start();
-    char *text = NULL, *back = (char *)1;
+    char *text = NULL, *back = (char*)1;
     int32_t count = 1;
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &text, 1, PMIX_STRING));
     pack_int(buffer, 5);
@@ -152,7 +158,7 @@ ROW(pack_own_target, PACK, "The namespace of the packer itself may be named as t
 ROW(pack_peer_target, PACK, "A peer of the namespace may be named, and unpacks what it is sent", .ranks = 2) {
     PMIX_DATA_BUFFER_CREATE(buffer);
     pmix_proc_t peer = proc_of(me.nspace, (pmix_rank_t)(1 - my_rank));
-    char *text = "between peers";
+    char* text = "between peers";
     EXPECT_OK(PMIx_Data_pack(&peer, buffer, &text, 1, PMIX_STRING));
     pmix_value_t value;
     memset(&value, 0, sizeof(value));
@@ -162,12 +168,12 @@ ROW(pack_peer_target, PACK, "A peer of the namespace may be named, and unpacks w
     EXPECT_OK(PMIx_Put(PMIX_GLOBAL, "blob", &value));
     EXPECT_OK(PMIx_Commit());
     barrier(true);
-    pmix_value_t *got = NULL;
+    pmix_value_t* got = NULL;
     EXPECT_OK(PMIx_Get(&peer, "blob", NULL, 0, &got));
-    pmix_data_buffer_t *other;
+    pmix_data_buffer_t* other;
     PMIX_DATA_BUFFER_CREATE(other);
     PMIX_DATA_BUFFER_LOAD(other, got->data.bo.bytes, got->data.bo.size);
-    char *back = NULL;
+    char* back = NULL;
     int32_t count = 1;
     EXPECT_OK(PMIx_Data_unpack(&peer, other, &back, &count, PMIX_STRING));
     EXPECT_STRING(text, back);
@@ -195,7 +201,7 @@ ROW(unpack_unknown_type, UNPACK, "A type that is unknown is PMIX_ERR_UNKNOWN_DAT
 ROW(unpack_other_type, UNPACK, "Another type than the one that was packed is an error") {
     start();
     pack_int(buffer, 1);
-    char *text = NULL;
+    char* text = NULL;
     int32_t count = 1;
     EXPECT_ERROR(PMIx_Data_unpack(NULL, buffer, &text, &count, PMIX_STRING));
 }
@@ -237,7 +243,7 @@ ROW(unpack_fewer, UNPACK, "The count is set to the number of values that were th
 }
 ROW(unpack_again, UNPACK, "Values can be unpacked again after the pointer is reset") {
     start();
-    char *begin = buffer->unpack_ptr;
+    char* begin = buffer->unpack_ptr;
     pack_int(buffer, 8);
     begin = buffer->base_ptr;
     EXPECT_INT(8, unpack_int(buffer));
@@ -246,12 +252,12 @@ ROW(unpack_again, UNPACK, "Values can be unpacked again after the pointer is res
 }
 ROW(unpack_truncated, UNPACK, "Data that ends in the middle of a value is an error, never a crash") {
     start();
-    char *text = "a string of some length";
+    char* text = "a string of some length";
     pmix_info_t info = info_of("key", "value of the key", PMIX_STRING);
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &text, 1, PMIX_STRING));
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &info, 1, PMIX_INFO));
     for (size_t size = 0; size < buffer->bytes_used; ++size) {
-        char *copy = malloc(size + 1);
+        char* copy = malloc(size + 1);
         memcpy(copy, buffer->base_ptr, size);
         pmix_data_buffer_t cut;
         PMIX_DATA_BUFFER_CONSTRUCT(&cut);
@@ -260,7 +266,7 @@ ROW(unpack_truncated, UNPACK, "Data that ends in the middle of a value is an err
         cut.pack_ptr = copy + size;
         cut.bytes_allocated = size;
         cut.bytes_used = size;
-        char *back = NULL;
+        char* back = NULL;
         pmix_info_t other;
         memset(&other, 0, sizeof(other));
         int32_t count = 1;
@@ -278,41 +284,41 @@ ROW(copy_null_destination, COPY, "No destination is PMIX_ERR_BAD_PARAM") {
 }
 ROW(copy_null_source, COPY, "No source is PMIX_ERR_BAD_PARAM") {
     start();
-    void *copy = NULL;
+    void* copy = NULL;
     EXPECT_STATUS(PMIx_Data_copy(&copy, NULL, PMIX_INT), PMIX_ERR_BAD_PARAM);
 }
 ROW(copy_unknown_type, COPY, "A type that is unknown is PMIX_ERR_UNKNOWN_DATA_TYPE") {
     start();
-    void *copy = NULL;
+    void* copy = NULL;
     int number = 1;
     EXPECT_STATUS(PMIx_Data_copy(&copy, &number, 499), PMIX_ERR_UNKNOWN_DATA_TYPE);
 }
 ROW(copy_nested, COPY, "Arrays inside of arrays are copied to the bottom") {
     start();
-    int *numbers = malloc(3 * sizeof(int));
+    int* numbers = malloc(3 * sizeof(int));
     for (int i = 0; i < 3; ++i) numbers[i] = i + 10;
     pmix_data_array_t inner = {PMIX_INT, 3, numbers};
     pmix_info_t infos[2];
     infos[0] = info_of("inner", &inner, PMIX_DATA_ARRAY);
     infos[1] = info_of("text", "below", PMIX_STRING);
     pmix_data_array_t outer = {PMIX_INFO, 2, infos}, *copy = NULL;
-    EXPECT_OK(PMIx_Data_copy((void **)&copy, &outer, PMIX_DATA_ARRAY));
+    EXPECT_OK(PMIx_Data_copy((void**)&copy, &outer, PMIX_DATA_ARRAY));
     PMIX_INFO_DESTRUCT(&infos[0]);
     PMIX_INFO_DESTRUCT(&infos[1]);
     memset(numbers, 0, 3 * sizeof(int));
     EXPECT_INT(2, copy->size);
-    pmix_info_t *copied = copy->array;
+    pmix_info_t* copied = copy->array;
     EXPECT_STRING("inner", copied[0].key);
     EXPECT_INT(PMIX_DATA_ARRAY, copied[0].value.type);
     EXPECT_INT(3, copied[0].value.data.darray->size);
-    EXPECT_INT(12, ((int *)copied[0].value.data.darray->array)[2]);
+    EXPECT_INT(12, ((int*)copied[0].value.data.darray->array)[2]);
     EXPECT_STRING("below", copied[1].value.data.string);
     PMIX_DATA_ARRAY_FREE(copy);
 }
 
 ROW(print_unknown_type, PRINT, "A type that is unknown is PMIX_ERR_BAD_PARAM") {
     start();
-    char *text = NULL;
+    char* text = NULL;
     int number = 1;
     EXPECT_STATUS(PMIx_Data_print(&text, NULL, &number, 499), PMIX_ERR_BAD_PARAM);
 }
@@ -321,14 +327,14 @@ ROW(print_nested, PRINT, "An array of infos with arrays has a text that contains
     int numbers[2] = {1, 2};
     pmix_data_array_t inner = {PMIX_INT, 2, numbers};
     pmix_info_t info = info_of("conformance.inner", &inner, PMIX_DATA_ARRAY);
-    char *text = NULL;
+    char* text = NULL;
     EXPECT_OK(PMIx_Data_print(&text, NULL, &info, PMIX_INFO));
     EXPECT(text != NULL && strstr(text, "conformance.inner") != NULL);
 }
 
 ROW(payload_appends, PAYLOAD, "The values of one buffer follow those of the other; the source stays as it is") {
     start();
-    pmix_data_buffer_t *other;
+    pmix_data_buffer_t* other;
     PMIX_DATA_BUFFER_CREATE(other);
     pack_int(buffer, 1);
     pack_int(other, 2);
@@ -340,7 +346,7 @@ ROW(payload_appends, PAYLOAD, "The values of one buffer follow those of the othe
 }
 ROW(payload_not_unpacked, PAYLOAD, "What was unpacked from the source already is not copied") {
     start();
-    pmix_data_buffer_t *other;
+    pmix_data_buffer_t* other;
     PMIX_DATA_BUFFER_CREATE(other);
     pack_int(other, 2);
     pack_int(other, 3);
@@ -353,7 +359,7 @@ ROW(payload_not_unpacked, PAYLOAD, "What was unpacked from the source already is
 }
 ROW(payload_empty, PAYLOAD, "An empty source changes nothing") {
     start();
-    pmix_data_buffer_t *other;
+    pmix_data_buffer_t* other;
     PMIX_DATA_BUFFER_CREATE(other);
     pack_int(buffer, 1);
     EXPECT_OPTIONAL(PMIx_Data_copy_payload(buffer, other), PMIX_SUCCESS);

@@ -17,7 +17,7 @@ struct seen {
     pmix_status_t status;
     pmix_proc_t source;
     size_t ninfo, nresults;
-    void *object;
+    void* object;
     char text[100];
 };
 static struct seen seen[300];
@@ -25,8 +25,9 @@ static int seen_count;
 static struct signal events;
 static pmix_status_t reply = PMIX_SUCCESS; /* what handler 'a' passes to the completion function */
 
-static void note(char who, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, size_t nresults) {
-    struct seen *s = &seen[__atomic_fetch_add(&seen_count, 1, __ATOMIC_SEQ_CST)];
+static void note(char who, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                 size_t nresults) {
+    struct seen* s = &seen[__atomic_fetch_add(&seen_count, 1, __ATOMIC_SEQ_CST)];
     s->who = who;
     s->status = status;
     if (source != NULL) s->source = *source;
@@ -35,18 +36,20 @@ static void note(char who, pmix_status_t status, const pmix_proc_t *source, pmix
     for (size_t i = 0; i < ninfo; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT)) s->object = info[i].value.data.ptr;
         if (PMIX_CHECK_KEY(&info[i], "text")) snprintf(s->text, sizeof(s->text), "%s", info[i].value.data.string);
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE)) snprintf(s->text, sizeof(s->text), "%s", info[i].value.data.string);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE))
+            snprintf(s->text, sizeof(s->text), "%s", info[i].value.data.string);
     }
 }
 
-#define HANDLER_FUNCTION(letter)                                                                               \
-    static void on_##letter(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, \
-                            pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) { \
-        (void)id;                                                                                              \
-        (void)results;                                                                                         \
-        note(#letter[0], status, source, info, ninfo, nresults);                                               \
-        done(#letter[0] == 'a' ? reply : PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);                           \
-        raise_signal(&events, status);                                                                         \
+#define HANDLER_FUNCTION(letter)                                                                            \
+    static void on_##letter(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], \
+                            size_t ninfo, pmix_info_t results[], size_t nresults,                           \
+                            pmix_event_notification_cbfunc_fn_t done, void* cbdata) {                       \
+        (void)id;                                                                                           \
+        (void)results;                                                                                      \
+        note(#letter[0], status, source, info, ninfo, nresults);                                            \
+        done(#letter[0] == 'a' ? reply : PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);                        \
+        raise_signal(&events, status);                                                                      \
     }
 HANDLER_FUNCTION(a)
 HANDLER_FUNCTION(b)
@@ -55,23 +58,26 @@ HANDLER_FUNCTION(d)
 HANDLER_FUNCTION(e)
 HANDLER_FUNCTION(f)
 
-static size_t add(pmix_notification_fn_t handler, int ncodes, pmix_info_t *info, size_t ninfo) {
+static size_t add(pmix_notification_fn_t handler, int ncodes, pmix_info_t* info, size_t ninfo) {
     pmix_status_t codes[2] = {kCode, kOther};
-    pmix_status_t id = PMIx_Register_event_handler(ncodes > 0 ? codes : NULL, (size_t)ncodes, info, ninfo, handler, NULL, NULL);
+    pmix_status_t id =
+        PMIx_Register_event_handler(ncodes > 0 ? codes : NULL, (size_t)ncodes, info, ninfo, handler, NULL, NULL);
     if (id == PMIX_ERR_NOT_SUPPORTED) unsupported("event notification");
     if (id < 0) failed("PMIx_Register_event_handler: %s", PMIx_Error_string(id));
     return (size_t)id;
 }
-static size_t add_flag(pmix_notification_fn_t handler, int ncodes, const char *key) {
+static size_t add_flag(pmix_notification_fn_t handler, int ncodes, const char* key) {
     pmix_info_t info = info_true(key);
     return add(handler, ncodes, &info, 1);
 }
-static void notify(pmix_status_t code, pmix_data_range_t range, pmix_info_t *info, size_t ninfo) {
+static void notify(pmix_status_t code, pmix_data_range_t range, pmix_info_t* info, size_t ninfo) {
     EXPECT_ACCEPTED(PMIx_Notify_event(code, &me, range, info, ninfo, NULL, NULL));
 }
-static void notify_self(pmix_status_t code) { notify(code, PMIX_RANGE_PROC_LOCAL, NULL, 0); }
+static void notify_self(pmix_status_t code) {
+    notify(code, PMIX_RANGE_PROC_LOCAL, NULL, 0);
+}
 /* The handlers that saw the event, as a text such as "abc". */
-static void expect_order(const char *letters) {
+static void expect_order(const char* letters) {
     wait_signal(&events, (int)strlen(letters), "the handlers");
     pause_ms(100);
     char order[40] = "";
@@ -85,14 +91,14 @@ ROW(register_blocking, REGISTER, "Without a callback the reference is returned, 
 }
 static struct signal registered;
 static size_t registered_id;
-static void on_registered(pmix_status_t status, size_t id, void *cbdata) {
+static void on_registered(pmix_status_t status, size_t id, void* cbdata) {
     EXPECT_INT(0x77, (uintptr_t)cbdata);
     registered_id = id;
     raise_signal(&registered, status);
 }
 ROW(register_callback, REGISTER, "With a callback the reference is given to it", .ranks = 1) {
     pmix_status_t code = kCode;
-    EXPECT_OK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_a, on_registered, (void *)0x77));
+    EXPECT_OK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_a, on_registered, (void*)0x77));
     wait_signal(&registered, 1, "the registration callback");
     EXPECT_OK(registered.status);
     notify_self(kCode);
@@ -136,7 +142,8 @@ ROW(handler_multi, CHAIN, "A handler of several codes sees each of them", .ranks
     notify_self(-3502);
     expect_order("aa");
 }
-ROW(chain_categories, CHAIN, "Handlers of one code are called before those of several, and these before default ones", .ranks = 1) {
+ROW(chain_categories, CHAIN, "Handlers of one code are called before those of several, and these before default ones",
+    .ranks = 1) {
     add(on_c, 0, NULL, 0);
     add(on_b, 2, NULL, 0);
     add(on_a, 1, NULL, 0);
@@ -182,14 +189,16 @@ ROW(chain_first_freed, CHAIN, "After the first handler is deregistered another m
     notify_self(kCode);
     expect_order("b");
 }
-ROW(chain_first_in_category, CHAIN, "PMIX_EVENT_HDLR_FIRST_IN_CATEGORY is called before the others of its category", .ranks = 1) {
+ROW(chain_first_in_category, CHAIN, "PMIX_EVENT_HDLR_FIRST_IN_CATEGORY is called before the others of its category",
+    .ranks = 1) {
     add(on_b, 1, NULL, 0);
     add(on_c, 0, NULL, 0);
     add_flag(on_a, 1, PMIX_EVENT_HDLR_FIRST_IN_CATEGORY);
     notify_self(kCode);
     expect_order("abc");
 }
-ROW(chain_last_in_category, CHAIN, "PMIX_EVENT_HDLR_LAST_IN_CATEGORY is called after the others of its category", .ranks = 1) {
+ROW(chain_last_in_category, CHAIN, "PMIX_EVENT_HDLR_LAST_IN_CATEGORY is called after the others of its category",
+    .ranks = 1) {
     add_flag(on_b, 1, PMIX_EVENT_HDLR_LAST_IN_CATEGORY);
     add(on_a, 1, NULL, 0);
     add(on_c, 0, NULL, 0);
@@ -197,7 +206,8 @@ ROW(chain_last_in_category, CHAIN, "PMIX_EVENT_HDLR_LAST_IN_CATEGORY is called a
     expect_order("abc");
 }
 ROW(chain_before, CHAIN, "PMIX_EVENT_HDLR_BEFORE puts a handler before the one that is named", .ranks = 1) {
-    pmix_info_t name = info_of(PMIX_EVENT_HDLR_NAME, "named", PMIX_STRING), before = info_of(PMIX_EVENT_HDLR_BEFORE, "named", PMIX_STRING);
+    pmix_info_t name = info_of(PMIX_EVENT_HDLR_NAME, "named", PMIX_STRING),
+                before = info_of(PMIX_EVENT_HDLR_BEFORE, "named", PMIX_STRING);
     add(on_a, 1, NULL, 0);
     add(on_c, 1, &name, 1);
     add(on_b, 1, &before, 1);
@@ -212,7 +222,8 @@ ROW(chain_before, CHAIN, "PMIX_EVENT_HDLR_BEFORE puts a handler before the one t
     EXPECT_INT(at_b + 1, at_c);
 }
 ROW(chain_after, CHAIN, "PMIX_EVENT_HDLR_AFTER puts a handler after the one that is named", .ranks = 1) {
-    pmix_info_t name = info_of(PMIX_EVENT_HDLR_NAME, "named", PMIX_STRING), after = info_of(PMIX_EVENT_HDLR_AFTER, "named", PMIX_STRING);
+    pmix_info_t name = info_of(PMIX_EVENT_HDLR_NAME, "named", PMIX_STRING),
+                after = info_of(PMIX_EVENT_HDLR_AFTER, "named", PMIX_STRING);
     add(on_c, 1, &name, 1);
     add(on_d, 1, &after, 1);
     notify_self(kCode);
@@ -240,8 +251,8 @@ ROW(chain_complete, CHAIN, "PMIX_EVENT_ACTION_COMPLETE ends the chain", .ranks =
     expect_order("ab");
 }
 
-static void on_result(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                      size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
+static void on_result(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id;
     (void)results;
     static pmix_info_t mine;
@@ -251,12 +262,14 @@ static void on_result(size_t id, pmix_status_t status, const pmix_proc_t *source
     raise_signal(&events, status);
 }
 static char result_text[100];
-static void on_see_results(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                           size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
+static void on_see_results(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                           pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                           void* cbdata) {
     (void)id;
     note('s', status, source, info, ninfo, nresults);
     for (size_t i = 0; i < nresults; ++i) {
-        if (PMIX_CHECK_KEY(&results[i], "text")) snprintf(result_text, sizeof(result_text), "%s", results[i].value.data.string);
+        if (PMIX_CHECK_KEY(&results[i], "text"))
+            snprintf(result_text, sizeof(result_text), "%s", results[i].value.data.string);
     }
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
     raise_signal(&events, status);
@@ -304,7 +317,8 @@ ROW(handler_text_message, NOTIFY, "PMIX_EVENT_TEXT_MESSAGE is passed to the hand
     wait_signal(&events, 1, "the event");
     EXPECT_STRING("a message", seen[0].text);
 }
-ROW(handler_object, REGISTER, "PMIX_EVENT_RETURN_OBJECT is given to the handler that registered it, to no other", .ranks = 1) {
+ROW(handler_object, REGISTER, "PMIX_EVENT_RETURN_OBJECT is given to the handler that registered it, to no other",
+    .ranks = 1) {
     static int object;
     pmix_info_t info = info_of(PMIX_EVENT_RETURN_OBJECT, &object, PMIX_POINTER);
     add(on_a, 1, &info, 1);
@@ -343,7 +357,8 @@ ROW(range_session, NOTIFY, "An event of PMIX_RANGE_SESSION reaches the peers", .
     if (my_rank == 0) wait_signal(&events, 1, "the event");
     barrier(false);
 }
-ROW(range_custom, NOTIFY, "An event of PMIX_RANGE_CUSTOM reaches the processes that are listed, no others", .ranks = 3) {
+ROW(range_custom, NOTIFY, "An event of PMIX_RANGE_CUSTOM reaches the processes that are listed, no others",
+    .ranks = 3) {
     add(on_a, 1, NULL, 0);
     barrier(false);
     if (my_rank == 0) {
@@ -374,7 +389,8 @@ ROW(notify_cached, CHAIN, "An event is kept for a process that registers its han
     }
     barrier(false);
 }
-ROW(notify_not_cached, NOTIFY, "PMIX_EVENT_DO_NOT_CACHE: a handler that is registered later does not see the event", .ranks = 2) {
+ROW(notify_not_cached, NOTIFY, "PMIX_EVENT_DO_NOT_CACHE: a handler that is registered later does not see the event",
+    .ranks = 2) {
     pmix_info_t info = info_true(PMIX_EVENT_DO_NOT_CACHE);
     if (my_rank == 0) notify(kCode, PMIX_RANGE_NAMESPACE, &info, 1);
     barrier(false);
@@ -405,8 +421,9 @@ ROW(notify_callback, NOTIFY, "With a callback: one callback, or PMIX_OPERATION_S
     pause_ms(50);
     EXPECT_INT(status == PMIX_SUCCESS ? 1 : 0, signal_count(&done));
 }
-static void on_notify_again(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                            size_t nresults, pmix_event_notification_cbfunc_fn_t completed, void *cbdata) {
+static void on_notify_again(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
+                            size_t ninfo, pmix_info_t results[], size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t completed, void* cbdata) {
     (void)id;
     (void)results;
     note('n', status, source, info, ninfo, nresults);
@@ -414,8 +431,9 @@ static void on_notify_again(size_t id, pmix_status_t status, const pmix_proc_t *
     completed(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
     raise_signal(&events, status);
 }
-static void on_other(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                     size_t nresults, pmix_event_notification_cbfunc_fn_t completed, void *cbdata) {
+static void on_other(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t completed,
+                     void* cbdata) {
     on_b(id, status, source, info, ninfo, results, nresults, completed, cbdata);
 }
 ROW(notify_in_handler, NOTIFY, "A handler may report another event", .ranks = 1) {
@@ -450,9 +468,11 @@ ROW(deregister_twice, DEREGISTER, "A reference that was given back is PMIX_ERR_B
     EXPECT_ACCEPTED(PMIx_Deregister_event_handler(id, NULL, NULL));
     EXPECT_STATUS(PMIx_Deregister_event_handler(id, NULL, NULL), PMIX_ERR_BAD_PARAM);
 }
-ROW(affected_proc, REGISTER, "A handler with PMIX_EVENT_AFFECTED_PROC sees only events that name that process", .ranks = 1) {
+ROW(affected_proc, REGISTER, "A handler with PMIX_EVENT_AFFECTED_PROC sees only events that name that process",
+    .ranks = 1) {
     pmix_proc_t one = proc_of(me.nspace, 5), other = proc_of(me.nspace, 6);
-    pmix_info_t wanted = info_of(PMIX_EVENT_AFFECTED_PROC, &one, PMIX_PROC), not_wanted = info_of(PMIX_EVENT_AFFECTED_PROC, &other, PMIX_PROC);
+    pmix_info_t wanted = info_of(PMIX_EVENT_AFFECTED_PROC, &one, PMIX_PROC),
+                not_wanted = info_of(PMIX_EVENT_AFFECTED_PROC, &other, PMIX_PROC);
     add(on_a, 1, &wanted, 1);
     add(on_b, 0, NULL, 0);
     notify(kCode, PMIX_RANGE_PROC_LOCAL, &not_wanted, 1);
@@ -461,7 +481,8 @@ ROW(affected_proc, REGISTER, "A handler with PMIX_EVENT_AFFECTED_PROC sees only 
     expect_order("bab");
 }
 #ifdef PMIX_SYSTEM_EVENT
-ROW(system_event, "Event Notification / System events", "System events are the codes between PMIX_EVENT_SYS_BASE and PMIX_EVENT_SYS_OTHER") {
+ROW(system_event, "Event Notification / System events",
+    "System events are the codes between PMIX_EVENT_SYS_BASE and PMIX_EVENT_SYS_OTHER") {
     EXPECT(PMIX_SYSTEM_EVENT(PMIX_EVENT_SYS_BASE));
     EXPECT(PMIX_SYSTEM_EVENT(PMIX_EVENT_NODE_DOWN));
     EXPECT(PMIX_SYSTEM_EVENT(PMIX_EVENT_SYS_OTHER));
@@ -482,7 +503,8 @@ static void host_notifies(void) {
 static void not_echoed(void) {
     for (int i = 0; i < upcall_count("notify_event"); ++i) EXPECT(upcall_at("notify_event", i)->number != kCode);
 }
-ROW(host_event, NOTIFY, "An event that the host gives to its server reaches the clients, and is not given back to the host", .ranks = 2,
+ROW(host_event, NOTIFY,
+    "An event that the host gives to its server reaches the clients, and is not given back to the host", .ranks = 2,
     .during = host_notifies, .after = not_echoed) {
     add(on_a, 1, NULL, 0);
     tell_host();
@@ -490,27 +512,30 @@ ROW(host_event, NOTIFY, "An event that the host gives to its server reaches the 
     EXPECT_STRING("from the host", seen[0].text);
 }
 static void event_for_host(void) {
-    const struct upcall *upcall = upcall_at("notify_event", 0);
+    const struct upcall* upcall = upcall_at("notify_event", 0);
     EXPECT_INT(kCode, upcall->number);
     EXPECT_INT(0, upcall->proc.rank);
     EXPECT_STRING(row_nspace, upcall->proc.nspace);
-    const pmix_info_t *info = upcall_info(upcall, "text");
+    const pmix_info_t* info = upcall_info(upcall, "text");
     EXPECT(info != NULL);
     EXPECT_STRING("up", info->value.data.string);
 }
-ROW(upcall_notify, "Server-Specific Interfaces / pmix_server_notify_event_fn_t", "An event of a client beyond its node is given to the host", .ranks = 1,
-    .after = event_for_host) {
+ROW(upcall_notify, "Server-Specific Interfaces / pmix_server_notify_event_fn_t",
+    "An event of a client beyond its node is given to the host", .ranks = 1, .after = event_for_host) {
     pmix_info_t info = info_of("text", "up", PMIX_STRING);
     notify(kCode, PMIX_RANGE_GLOBAL, &info, 1);
     barrier(false);
 }
-static void by_callback(void) { host_notify_callback = true; }
-ROW(upcall_notify_callback, "Server-Specific Interfaces / pmix_server_notify_event_fn_t", "The host may answer later, from a thread of its own", .ranks = 2,
-    .before = by_callback) {
+static void by_callback(void) {
+    host_notify_callback = true;
+}
+ROW(upcall_notify_callback, "Server-Specific Interfaces / pmix_server_notify_event_fn_t",
+    "The host may answer later, from a thread of its own", .ranks = 2, .before = by_callback) {
     for (int i = 0; i < 20; ++i) notify(kCode, PMIX_RANGE_GLOBAL, NULL, 0);
     barrier(false);
 }
-ROW(lost_process, NOTIFY, "The end of a process without PMIx_Finalize is an event for those who asked for it", .ranks = 2, .raw = true) {
+ROW(lost_process, NOTIFY, "The end of a process without PMIx_Finalize is an event for those who asked for it",
+    .ranks = 2, .raw = true) {
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     if (my_rank == 0) {
         pmix_status_t codes[2] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_PROC_ABORTED};

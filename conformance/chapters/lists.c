@@ -7,9 +7,13 @@
 #define ARRAYS "Data Structures and Types / Data Array Structure"
 #define ENVARS "Data Structures and Types / PMIx_Setenv"
 
+__attribute__((constructor)) static void need_library(void) {
+    rows_need_library = true;
+}
+
 #ifdef HAVE_PMIx_Info_list_start
-static void *list_of(int count) {
-    void *list = PMIx_Info_list_start();
+static void* list_of(int count) {
+    void* list = PMIx_Info_list_start();
     EXPECT(list != NULL);
     for (int i = 0; i < count; ++i) {
         char key[20];
@@ -18,7 +22,7 @@ static void *list_of(int count) {
     }
     return list;
 }
-static pmix_info_t *converted(void *list, size_t count, pmix_data_array_t *array) {
+static pmix_info_t* converted(void* list, size_t count, pmix_data_array_t* array) {
     EXPECT_OK(PMIx_Info_list_convert(list, array));
     EXPECT_INT(PMIX_INFO, array->type);
     EXPECT_INT(count, array->size);
@@ -27,8 +31,8 @@ static pmix_info_t *converted(void *list, size_t count, pmix_data_array_t *array
 
 ROW(list_order, LISTS, "The array of a list has the infos in the order in which they were added") {
     pmix_data_array_t array = {PMIX_UNDEF, 0, NULL};
-    void *list = list_of(5);
-    pmix_info_t *infos = converted(list, 5, &array);
+    void* list = list_of(5);
+    pmix_info_t* infos = converted(list, 5, &array);
     for (int i = 0; i < 5; ++i) {
         char key[20];
         snprintf(key, sizeof(key), "key%d", i);
@@ -41,12 +45,12 @@ ROW(list_order, LISTS, "The array of a list has the infos in the order in which 
 }
 ROW(list_copies, LISTS, "Key and data are copied when they are added") {
     char key[] = "key", text[] = "text";
-    void *list = PMIx_Info_list_start();
+    void* list = PMIx_Info_list_start();
     EXPECT_OK(PMIx_Info_list_add(list, key, text, PMIX_STRING));
     key[0] = '#';
     text[0] = '#';
     pmix_data_array_t array = {PMIX_UNDEF, 0, NULL};
-    pmix_info_t *infos = converted(list, 1, &array);
+    pmix_info_t* infos = converted(list, 1, &array);
     EXPECT_STRING("key", infos[0].key);
     EXPECT_STRING("text", infos[0].value.data.string);
     PMIx_Info_list_release(list);
@@ -54,32 +58,32 @@ ROW(list_copies, LISTS, "Key and data are copied when they are added") {
 ROW(list_xfer, LISTS, "An info is copied with its directives") {
     pmix_info_t info = info_of("key", "text", PMIX_STRING);
     PMIX_INFO_REQUIRED(&info);
-    void *list = PMIx_Info_list_start();
+    void* list = PMIx_Info_list_start();
     EXPECT_OK(PMIx_Info_list_xfer(list, &info));
     PMIX_INFO_DESTRUCT(&info);
     pmix_data_array_t array = {PMIX_UNDEF, 0, NULL};
-    pmix_info_t *infos = converted(list, 1, &array);
+    pmix_info_t* infos = converted(list, 1, &array);
     EXPECT_STRING("text", infos[0].value.data.string);
     EXPECT(PMIX_INFO_IS_REQUIRED(&infos[0]));
     PMIx_Info_list_release(list);
 }
 ROW(list_release_empty, LISTS, "A list without infos is released") {
-    void *list = PMIx_Info_list_start();
+    void* list = PMIx_Info_list_start();
     EXPECT(list != NULL);
     PMIx_Info_list_release(list);
 }
 ROW(list_convert_empty, LISTS, "The array of an empty list has no elements, or an error is returned") {
-    void *list = PMIx_Info_list_start();
+    void* list = PMIx_Info_list_start();
     pmix_data_array_t array = {PMIX_INFO, 0, NULL};
     if (PMIx_Info_list_convert(list, &array) == PMIX_SUCCESS) EXPECT_INT(0, array.size);
     PMIx_Info_list_release(list);
 }
 #ifdef HAVE_PMIx_Info_list_prepend
 ROW(list_prepend, LISTS, "A prepended info is the first") {
-    void *list = list_of(2);
+    void* list = list_of(2);
     EXPECT_OK(PMIx_Info_list_prepend(list, "before", "text", PMIX_STRING));
     pmix_data_array_t array = {PMIX_UNDEF, 0, NULL};
-    pmix_info_t *infos = converted(list, 3, &array);
+    pmix_info_t* infos = converted(list, 3, &array);
     EXPECT_STRING("before", infos[0].key);
     EXPECT_STRING("key0", infos[1].key);
     PMIx_Info_list_release(list);
@@ -88,7 +92,7 @@ ROW(list_prepend, LISTS, "A prepended info is the first") {
 #ifdef HAVE_PMIx_Info_list_get_info
 ROW(list_walk, LISTS, "A list is walked from its first info to its end") {
     void *list = list_of(3), *next = NULL;
-    pmix_info_t *info = PMIx_Info_list_get_info(list, NULL, &next);
+    pmix_info_t* info = PMIx_Info_list_get_info(list, NULL, &next);
     for (int i = 0; i < 3; ++i) {
         EXPECT(info != NULL);
         EXPECT_INT(i, info->value.data.integer);
@@ -112,21 +116,21 @@ ROW(list_walk_empty, LISTS, "An empty list has no first info") {
 /* ---- arrays ---- */
 
 ROW(array_create, ARRAYS, "An array has the type and size that were asked for, with constructed elements") {
-    pmix_data_array_t *array = NULL;
+    pmix_data_array_t* array = NULL;
     PMIX_DATA_ARRAY_CREATE(array, 4, PMIX_INFO);
     EXPECT(array != NULL);
     EXPECT_INT(PMIX_INFO, array->type);
     EXPECT_INT(4, array->size);
     EXPECT(array->array != NULL);
-    EXPECT_STRING("", ((pmix_info_t *)array->array)[3].key);
+    EXPECT_STRING("", ((pmix_info_t*)array->array)[3].key);
     PMIX_DATA_ARRAY_FREE(array);
 }
 ROW(array_construct, ARRAYS, "A constructed array of strings has no strings yet") {
     pmix_data_array_t array;
     PMIX_DATA_ARRAY_CONSTRUCT(&array, 3, PMIX_STRING);
     EXPECT_INT(3, array.size);
-    for (int i = 0; i < 3; ++i) EXPECT(((char **)array.array)[i] == NULL);
-    ((char **)array.array)[1] = strdup("text");
+    for (int i = 0; i < 3; ++i) EXPECT(((char**)array.array)[i] == NULL);
+    ((char**)array.array)[1] = strdup("text");
     PMIX_DATA_ARRAY_DESTRUCT(&array);
 }
 ROW(array_construct_empty, ARRAYS, "An array of 0 elements has a type and no memory") {
@@ -150,8 +154,8 @@ ROW(array_init, ARRAYS, "Initialization sets the type and allocates nothing") {
 /* ---- argument arrays ---- */
 
 #ifdef HAVE_PMIx_Argv_append_nosize
-static void expect_list(char **list, int count, const char *a, const char *b, const char *c) {
-    const char *wanted[] = {a, b, c};
+static void expect_list(char** list, int count, const char* a, const char* b, const char* c) {
+    const char* wanted[] = {a, b, c};
     EXPECT(list != NULL);
     for (int i = 0; i < count; ++i) EXPECT_STRING(wanted[i], list[i]);
     EXPECT(list[count] == NULL);
@@ -167,14 +171,14 @@ ROW(argv_append, ARGV, "A copy of each string is added at the end") {
     PMIx_Argv_free(list);
 }
 ROW(argv_prepend, ARGV, "A copy of each string is added in front") {
-    char **list = NULL;
+    char** list = NULL;
     EXPECT_OK(PMIx_Argv_prepend_nosize(&list, "two"));
     EXPECT_OK(PMIx_Argv_prepend_nosize(&list, "one"));
     expect_list(list, 2, "one", "two", NULL);
     PMIx_Argv_free(list);
 }
 ROW(argv_unique, ARGV, "A string that is there already is not added") {
-    char **list = NULL;
+    char** list = NULL;
     EXPECT_OK(PMIx_Argv_append_unique_nosize(&list, "one"));
     EXPECT_OK(PMIx_Argv_append_unique_nosize(&list, "two"));
     (void)PMIx_Argv_append_unique_nosize(&list, "one");
@@ -182,32 +186,34 @@ ROW(argv_unique, ARGV, "A string that is there already is not added") {
     PMIx_Argv_free(list);
 }
 ROW(argv_split, ARGV, "A text is split at the delimiter, empty parts are left out") {
-    char **list = PMIx_Argv_split("one,,two,", ',');
+    char** list = PMIx_Argv_split("one,,two,", ',');
     expect_list(list, 2, "one", "two", NULL);
     PMIx_Argv_free(list);
 }
 ROW(argv_split_single, ARGV, "A text without the delimiter is one string") {
-    char **list = PMIx_Argv_split("alone", ':');
+    char** list = PMIx_Argv_split("alone", ':');
     expect_list(list, 1, "alone", NULL, NULL);
     PMIx_Argv_free(list);
 }
 ROW(argv_split_with_empty, ARGV, "Empty parts between delimiters are kept") {
-    char **list = PMIx_Argv_split_with_empty("one,,two", ',');
+    char** list = PMIx_Argv_split_with_empty("one,,two", ',');
     expect_list(list, 3, "one", "", "two");
     PMIx_Argv_free(list);
 }
 ROW(argv_join, ARGV, "Joining is the reverse of splitting") {
-    char **list = PMIx_Argv_split("a;b;c", ';');
-    char *text = PMIx_Argv_join(list, ';');
+    char** list = PMIx_Argv_split("a;b;c", ';');
+    char* text = PMIx_Argv_join(list, ';');
     EXPECT_STRING("a;b;c", text);
     free(text);
     PMIx_Argv_free(list);
 }
 ROW(argv_join_empty, ARGV, "Joining nothing is an empty text") {
-    char *text = PMIx_Argv_join(NULL, ',');
+    char* text = PMIx_Argv_join(NULL, ',');
     EXPECT(text == NULL || text[0] == '\0');
 }
-ROW(argv_count_null, ARGV, "No array has no strings") { EXPECT_INT(0, PMIx_Argv_count(NULL)); }
+ROW(argv_count_null, ARGV, "No array has no strings") {
+    EXPECT_INT(0, PMIx_Argv_count(NULL));
+}
 ROW(argv_free_null, ARGV, "No array is freed without harm") {
     PMIx_Argv_free(NULL);
     EXPECT_INT(0, PMIx_Argv_count(NULL));
@@ -222,7 +228,7 @@ ROW(argv_copy, ARGV, "A copy has strings of its own") {
 #endif
 
 #ifdef HAVE_PMIx_Setenv
-static const char *variable(char **env, const char *name) {
+static const char* variable(char** env, const char* name) {
     size_t size = strlen(name);
     for (; env != NULL && *env != NULL; ++env) {
         if (strncmp(*env, name, size) == 0 && (*env)[size] == '=') return *env + size + 1;
@@ -230,7 +236,7 @@ static const char *variable(char **env, const char *name) {
     return NULL;
 }
 ROW(setenv_adds, ENVARS, "A variable is added to an array, which may be empty at first") {
-    char **env = NULL;
+    char** env = NULL;
     EXPECT_OK(PMIx_Setenv("CONFORMANCE_ONE", "1", true, &env));
     EXPECT_OK(PMIx_Setenv("CONFORMANCE_TWO", "2", false, &env));
     EXPECT_STRING("1", variable(env, "CONFORMANCE_ONE"));
@@ -238,18 +244,18 @@ ROW(setenv_adds, ENVARS, "A variable is added to an array, which may be empty at
     EXPECT(getenv("CONFORMANCE_ONE") == NULL);
 }
 ROW(setenv_overwrite, ENVARS, "A variable is replaced only where that was asked for") {
-    char **env = NULL;
+    char** env = NULL;
     EXPECT_OK(PMIx_Setenv("NAME", "old", true, &env));
     EXPECT_OK(PMIx_Setenv("NAME", "new", true, &env));
     EXPECT_STRING("new", variable(env, "NAME"));
     (void)PMIx_Setenv("NAME", "newest", false, &env);
     EXPECT_STRING("new", variable(env, "NAME"));
     int count = 0;
-    for (char **p = env; *p != NULL; ++p) count += strncmp(*p, "NAME=", 5) == 0;
+    for (char** p = env; *p != NULL; ++p) count += strncmp(*p, "NAME=", 5) == 0;
     EXPECT_INT(1, count);
 }
 ROW(setenv_prefix, ENVARS, "A variable whose name begins with another name is another variable") {
-    char **env = NULL;
+    char** env = NULL;
     EXPECT_OK(PMIx_Setenv("NAME_LONG", "long", true, &env));
     EXPECT_OK(PMIx_Setenv("NAME", "short", true, &env));
     EXPECT_STRING("long", variable(env, "NAME_LONG"));

@@ -14,7 +14,9 @@
 #define INVENTORY "Server-Specific Interfaces / PMIx_server_collect_inventory"
 #define DELIVER "Server-Specific Interfaces / PMIx_server_IOF_deliver"
 
-static void start(void) { EXPECT_OK(PMIx_server_init(NULL, NULL, 0)); }
+static void start(void) {
+    EXPECT_OK(PMIx_server_init(NULL, NULL, 0));
+}
 static struct signal done;
 /* A call with a callback, done. */
 static void finish(pmix_status_t status) {
@@ -24,8 +26,10 @@ static void finish(pmix_status_t status) {
     wait_signal(&done, ++calls, "the callback");
     EXPECT_STATUS(done.status, PMIX_SUCCESS, PMIX_OPERATION_SUCCEEDED);
 }
-static pmix_info_t job_size(uint32_t size) { return info_of(PMIX_JOB_SIZE, &size, PMIX_UINT32); }
-static void register_job(const char *name, int local) {
+static pmix_info_t job_size(uint32_t size) {
+    return info_of(PMIX_JOB_SIZE, &size, PMIX_UINT32);
+}
+static void register_job(const char* name, int local) {
     pmix_info_t info = job_size(2);
     finish(PMIx_server_register_nspace(name, local, &info, 1, op_done, &done));
 }
@@ -42,7 +46,8 @@ ROW(server_empty_module, INIT, "A module without functions is allowed") {
 }
 ROW(server_identity, INIT, "PMIX_SERVER_NSPACE and PMIX_SERVER_RANK are the identity of the server") {
     pmix_rank_t rank = 5;
-    pmix_info_t info[2] = {info_of(PMIX_SERVER_NSPACE, "conformance-server", PMIX_STRING), info_of(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK)};
+    pmix_info_t info[2] = {info_of(PMIX_SERVER_NSPACE, "conformance-server", PMIX_STRING),
+                           info_of(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK)};
     EXPECT_OK(PMIx_server_init(NULL, info, 2));
     pmix_status_t code = -3500;
     (void)code;
@@ -63,35 +68,39 @@ ROW(server_unknown_attribute, INIT, "An optional attribute that nobody knows is 
     pmix_info_t info = info_true("conformance.unknown");
     EXPECT_OK(PMIx_server_init(NULL, &info, 1));
 }
-ROW(server_finalize_without_init, "Server-Specific Interfaces / PMIx_server_finalize", "Without PMIx_server_init an error is returned") { EXPECT_ERROR(PMIx_server_finalize()); }
+ROW(server_finalize_without_init, "Server-Specific Interfaces / PMIx_server_finalize",
+    "Without PMIx_server_init an error is returned") {
+    EXPECT_ERROR(PMIx_server_finalize());
+}
 
 /* ---- regular expressions ---- */
 
-static void expect_form(const char *regex) {
+static void expect_form(const char* regex) {
     EXPECT(regex != NULL);
-    EXPECT(strncmp(regex, "raw:", 4) == 0 || strncmp(regex, "pmix:", 5) == 0 || strncmp(regex, "pmix[", 5) == 0 || strncmp(regex, "blob:", 5) == 0);
+    EXPECT(strncmp(regex, "raw:", 4) == 0 || strncmp(regex, "pmix:", 5) == 0 || strncmp(regex, "pmix[", 5) == 0 ||
+           strncmp(regex, "blob:", 5) == 0);
 }
 ROW(regex_form, REGEX, "A compressed list begins with a name of its form") {
     start();
-    char *regex = NULL;
+    char* regex = NULL;
     EXPECT_OK(PMIx_generate_regex("node001,node002,node003,node004", &regex));
     expect_form(regex);
     free(regex);
 }
 ROW(regex_one, REGEX, "One name is a list") {
     start();
-    char *regex = NULL;
+    char* regex = NULL;
     EXPECT_OK(PMIx_generate_regex("single", &regex));
     expect_form(regex);
 }
 ROW(regex_null, REGEX, "No list is an error") {
     start();
-    char *regex = NULL;
+    char* regex = NULL;
     EXPECT_ERROR(PMIx_generate_regex(NULL, &regex));
 }
 ROW(ppn_form, PPN, "Compressed ranks begin with a name of their form") {
     start();
-    char *regex = NULL;
+    char* regex = NULL;
     EXPECT_OK(PMIx_generate_ppn("0-3;4-7;8,10,12;9,11", &regex));
     expect_form(regex);
 }
@@ -102,17 +111,22 @@ static void odd_nodes(void) {
     EXPECT_OK(PMIx_generate_regex(kNames, &nodes));
     EXPECT_OK(PMIx_generate_ppn("0;1;2;3;4;5;6;7;8;9,10", &ranks));
     uint32_t size = 11;
-    pmix_info_t info[3] = {info_of(PMIX_JOB_SIZE, &size, PMIX_UINT32), info_of(PMIX_NODE_MAP, nodes, PMIX_REGEX), info_of(PMIX_PROC_MAP, ranks, PMIX_REGEX)};
+    pmix_info_t info[3] = {info_of(PMIX_JOB_SIZE, &size, PMIX_UINT32), info_of(PMIX_NODE_MAP, nodes, PMIX_REGEX),
+                           info_of(PMIX_PROC_MAP, ranks, PMIX_REGEX)};
     finish(PMIx_server_register_nspace("conformance-odd", 0, info, 3, op_done, &done));
 }
-static void odd_early(void) { host_registered = odd_nodes; }
-ROW(regex_order, REGEX, "The names and their order are those of the list: seen by a client", .ranks = 1, .before = odd_early) {
-    char *nodes = NULL;
+static void odd_early(void) {
+    host_registered = odd_nodes;
+}
+ROW(regex_order, REGEX, "The names and their order are those of the list: seen by a client", .ranks = 1,
+    .before = odd_early) {
+    char* nodes = NULL;
     EXPECT_OK(PMIx_Resolve_nodes("conformance-odd", &nodes));
     EXPECT_STRING(kNames, nodes);
 }
-ROW(ppn_places, PPN, "Each rank is on the node of its place in the list: seen by a client", .ranks = 1, .before = odd_early) {
-    pmix_proc_t *procs = NULL;
+ROW(ppn_places, PPN, "Each rank is on the node of its place in the list: seen by a client", .ranks = 1,
+    .before = odd_early) {
+    pmix_proc_t* procs = NULL;
     size_t count = 0;
     EXPECT_OK(PMIx_Resolve_peers("n4.example.org", "conformance-odd", &procs, &count));
     EXPECT_INT(2, count);
@@ -126,9 +140,10 @@ ROW(regex_packed, REGEX, "A compressed list travels through a buffer as PMIX_REG
     start();
     char *regex = NULL, *back = NULL;
     char names[4000] = "";
-    for (int i = 0; i < 300; ++i) snprintf(names + strlen(names), sizeof(names) - strlen(names), "%snode%d", i > 0 ? "," : "", i * i);
+    for (int i = 0; i < 300; ++i)
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%snode%d", i > 0 ? "," : "", i * i);
     EXPECT_OK(PMIx_generate_regex(names, &regex));
-    pmix_data_buffer_t *buffer;
+    pmix_data_buffer_t* buffer;
     PMIX_DATA_BUFFER_CREATE(buffer);
     EXPECT_OK(PMIx_Data_pack(NULL, buffer, &regex, 1, PMIX_REGEX));
     int32_t count = 1;
@@ -159,7 +174,7 @@ ROW(nspace_readable, NSPACE, "The server reads what was registered") {
     start();
     register_job("conformance-a", 1);
     pmix_proc_t job = proc_of("conformance-a", PMIX_RANK_WILDCARD);
-    pmix_value_t *value = NULL;
+    pmix_value_t* value = NULL;
     pmix_info_t info = info_timeout(5);
     EXPECT_OK(PMIx_Get(&job, PMIX_JOB_SIZE, &info, 1, &value));
     EXPECT_INT(2, value->data.uint32);
@@ -169,12 +184,13 @@ ROW(nspace_null, NSPACE, "No name is an error") {
     EXPECT_ERROR(PMIx_server_register_nspace(NULL, 1, NULL, 0, op_done, &done));
 }
 static int deregistered_calls;
-static void on_deregistered(pmix_status_t status, void *cbdata) {
+static void on_deregistered(pmix_status_t status, void* cbdata) {
     (void)cbdata;
     ++deregistered_calls;
     op_done(status, &done);
 }
-ROW(nspace_deregister, "Server-Specific Interfaces / PMIx_server_deregister_nspace", "After deregistration the data of the namespace is gone") {
+ROW(nspace_deregister, "Server-Specific Interfaces / PMIx_server_deregister_nspace",
+    "After deregistration the data of the namespace is gone") {
     start();
     register_job("conformance-a", 1);
     struct signal gone = {0, 0};
@@ -184,7 +200,8 @@ ROW(nspace_deregister, "Server-Specific Interfaces / PMIx_server_deregister_nspa
     pmix_info_t info[2] = {info_timeout(2), info_true(PMIX_IMMEDIATE)};
     EXPECT_ERROR(status_of_get(&job, PMIX_JOB_SIZE, info, 2));
 }
-ROW(nspace_deregister_unknown, "Server-Specific Interfaces / PMIx_server_deregister_nspace", "The callback follows for a namespace that nobody knows too") {
+ROW(nspace_deregister_unknown, "Server-Specific Interfaces / PMIx_server_deregister_nspace",
+    "The callback follows for a namespace that nobody knows too") {
     start();
     PMIx_server_deregister_nspace("conformance-none", on_deregistered, NULL);
     wait_signal(&done, 1, "the callback");
@@ -196,7 +213,8 @@ ROW(client_register, CLIENT, "A client of a registered namespace is registered")
     pmix_proc_t proc = proc_of("conformance-a", 0);
     finish(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, op_done, &done));
 }
-ROW(client_deregister, "Server-Specific Interfaces / PMIx_server_deregister_client", "A client is deregistered, with a callback") {
+ROW(client_deregister, "Server-Specific Interfaces / PMIx_server_deregister_client",
+    "A client is deregistered, with a callback") {
     start();
     register_job("conformance-a", 1);
     pmix_proc_t proc = proc_of("conformance-a", 0);
@@ -210,13 +228,15 @@ ROW(fork_environment, FORK, "The variables of a client are added to the environm
     register_job("conformance-a", 1);
     pmix_proc_t proc = proc_of("conformance-a", 0);
     finish(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, op_done, &done));
-    char **env = calloc(2, sizeof(char *));
+    char** env = calloc(2, sizeof(char*));
     env[0] = strdup("CONFORMANCE=kept");
     EXPECT_OK(PMIx_server_setup_fork(&proc, &env));
     int kept = 0, added = 0;
-    for (char **p = env; *p != NULL; ++p) {
-        if (strcmp(*p, "CONFORMANCE=kept") == 0) ++kept;
-        else ++added;
+    for (char** p = env; *p != NULL; ++p) {
+        if (strcmp(*p, "CONFORMANCE=kept") == 0)
+            ++kept;
+        else
+            ++added;
     }
     EXPECT_INT(1, kept);
     EXPECT(added > 0);
@@ -226,7 +246,7 @@ ROW(fork_empty_environment, FORK, "The environment may be empty at first") {
     register_job("conformance-a", 1);
     pmix_proc_t proc = proc_of("conformance-a", 0);
     finish(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, op_done, &done));
-    char **env = NULL;
+    char** env = NULL;
     EXPECT_OK(PMIx_server_setup_fork(&proc, &env));
     EXPECT(env != NULL && env[0] != NULL);
 }
@@ -235,7 +255,7 @@ ROW(fork_empty_environment, FORK, "The environment may be empty at first") {
 
 static struct signal answered;
 static size_t answer_size;
-static void on_blob(pmix_status_t status, char *data, size_t size, void *cbdata) {
+static void on_blob(pmix_status_t status, char* data, size_t size, void* cbdata) {
     (void)data;
     answer_size = size;
     raise_signal(cbdata, status);
@@ -249,7 +269,8 @@ static void request_data(void) {
     EXPECT(answer_size > 0);
     tell_clients(1);
 }
-ROW(modex_request, MODEX, "The data that a client has committed is given to the host", .ranks = 1, .during = request_data) {
+ROW(modex_request, MODEX, "The data that a client has committed is given to the host", .ranks = 1,
+    .during = request_data) {
     put_int(PMIX_GLOBAL, "key", 1);
     EXPECT_OK(PMIx_Commit());
     barrier(false);
@@ -263,7 +284,8 @@ static void request_early(void) {
     wait_signal(&answered, 1, "the callback of PMIx_server_dmodex_request");
     EXPECT_OK(answered.status);
 }
-ROW(modex_request_early, MODEX, "A request before the client has connected is held until its data is there", .ranks = 1, .raw = true, .during = request_early) {
+ROW(modex_request_early, MODEX, "A request before the client has connected is held until its data is there", .ranks = 1,
+    .raw = true, .during = request_early) {
     wait_host();
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     put_int(PMIX_GLOBAL, "key", 1);
@@ -275,7 +297,8 @@ ROW(modex_request_early, MODEX, "A request before the client has connected is he
 /* ---- applications and inventory ---- */
 
 static size_t setup_infos;
-static void on_setup(pmix_status_t status, pmix_info_t info[], size_t ninfo, void *provided, pmix_op_cbfunc_t cbfunc, void *cbdata) {
+static void on_setup(pmix_status_t status, pmix_info_t info[], size_t ninfo, void* provided, pmix_op_cbfunc_t cbfunc,
+                     void* cbdata) {
     (void)info;
     setup_infos = ninfo;
     raise_signal(provided, status);
@@ -290,13 +313,15 @@ ROW(setup_application, APPLICATION, "The callback follows where there is nothing
     wait_signal(&set_up, 1, "the callback");
     EXPECT_STATUS(set_up.status, PMIX_SUCCESS, PMIX_ERR_NOT_SUPPORTED);
 }
-ROW(setup_local_support, "Server-Specific Interfaces / PMIx_server_setup_local_support", "Local support of an application without special needs is set up") {
+ROW(setup_local_support, "Server-Specific Interfaces / PMIx_server_setup_local_support",
+    "Local support of an application without special needs is set up") {
     start();
     register_job("conformance-a", 1);
     pmix_info_t info = info_true("conformance.unknown");
     finish(PMIx_server_setup_local_support("conformance-a", &info, 1, op_done, &done));
 }
-static void on_inventory(pmix_status_t status, pmix_info_t *info, size_t ninfo, void *cbdata, pmix_release_cbfunc_t release, void *release_cbdata) {
+static void on_inventory(pmix_status_t status, pmix_info_t* info, size_t ninfo, void* cbdata,
+                         pmix_release_cbfunc_t release, void* release_cbdata) {
     (void)info;
     setup_infos = ninfo;
     if (release != NULL) release(release_cbdata);
@@ -309,17 +334,20 @@ ROW(inventory_collect, INVENTORY, "The callback has the inventory of the node, w
     wait_signal(&collected, 1, "the callback");
     EXPECT_STATUS(collected.status, PMIX_SUCCESS, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_NOT_FOUND);
 }
-ROW(inventory_deliver, "Server-Specific Interfaces / PMIx_server_deliver_inventory", "An inventory is delivered, with a callback") {
+ROW(inventory_deliver, "Server-Specific Interfaces / PMIx_server_deliver_inventory",
+    "An inventory is delivered, with a callback") {
     start();
     pmix_info_t info = info_true("conformance.inventory");
-    pmix_status_t status = EXPECT_OPTIONAL(PMIx_server_deliver_inventory(&info, 1, NULL, 0, op_done, &done), PMIX_SUCCESS, PMIX_OPERATION_SUCCEEDED);
+    pmix_status_t status = EXPECT_OPTIONAL(PMIx_server_deliver_inventory(&info, 1, NULL, 0, op_done, &done),
+                                           PMIX_SUCCESS, PMIX_OPERATION_SUCCEEDED);
     if (status == PMIX_SUCCESS) {
         wait_signal(&done, 1, "the callback");
         EXPECT_STATUS(done.status, PMIX_SUCCESS, PMIX_ERR_NOT_SUPPORTED);
     }
 }
 #ifdef HAVE_PMIx_server_register_resources
-ROW(resources_visible, "Server-Specific Interfaces / PMIx_server_register_resources", "Registered resources are accepted, with a callback") {
+ROW(resources_visible, "Server-Specific Interfaces / PMIx_server_register_resources",
+    "Registered resources are accepted, with a callback") {
     start();
     pmix_info_t info = info_of(PMIX_CLUSTER_ID, "conformance-cluster", PMIX_STRING);
     finish(PMIx_server_register_resources(&info, 1, op_done, &done));
@@ -340,8 +368,9 @@ static void events_checked(void) {
     EXPECT(upcall_count("register_events") >= 1);
     EXPECT_INT(PMIX_EVENT_NODE_DOWN, upcall_at("register_events", 0)->number);
 }
-static void ignore_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                         size_t nresults, pmix_event_notification_cbfunc_fn_t completed, void *cbdata) {
+static void ignore_event(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                         pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t completed,
+                         void* cbdata) {
     (void)id;
     (void)status;
     (void)source;
@@ -351,8 +380,8 @@ static void ignore_event(size_t id, pmix_status_t status, const pmix_proc_t *sou
     (void)nresults;
     completed(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
-ROW(upcall_register_events, "Server-Specific Interfaces / pmix_server_register_events_fn_t", "A handler of a system event is made known to the host", .ranks = 1,
-    .after = events_checked) {
+ROW(upcall_register_events, "Server-Specific Interfaces / pmix_server_register_events_fn_t",
+    "A handler of a system event is made known to the host", .ranks = 1, .after = events_checked) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
     EXPECT(PMIx_Register_event_handler(&code, 1, NULL, 0, ignore_event, NULL, NULL) >= 0);
     barrier(false);

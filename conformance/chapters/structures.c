@@ -12,122 +12,156 @@
 #define DIRECTIVES "Data Structures and Types / Info Type Directives"
 #define ARGV "Data Structures and Types / Argument Array Functions"
 
+__attribute__((constructor)) static void need_library(void) {
+    rows_need_library = true;
+}
+
 /* The four macros of a structure: CONSTRUCT, DESTRUCT, CREATE, FREE. */
-#define FOUR(name, type, PREFIX)                                                                               \
-    ROW(name##_construct, CHAPTER #type, "After " #PREFIX "_CONSTRUCT all pointers and counts are zero, and destruction may follow") { \
-        type one;                                                                                              \
-        memset(&one, 0xff, sizeof(one));                                                                       \
-        PREFIX##_CONSTRUCT(&one);                                                                              \
-        expect_constructed_##name(&one);                                                                       \
-        PREFIX##_DESTRUCT(&one);                                                                               \
-    }                                                                                                          \
-    ROW(name##_create, CHAPTER #type, #PREFIX "_CREATE makes an array of constructed elements, which " #PREFIX "_FREE releases") { \
-        type *all = NULL;                                                                                      \
-        PREFIX##_CREATE(all, 5);                                                                               \
-        EXPECT(all != NULL);                                                                                   \
-        for (int i = 0; i < 5; ++i) expect_constructed_##name(&all[i]);                                        \
-        PREFIX##_FREE(all, 5);                                                                                 \
-    }                                                                                                          \
-    ROW(name##_again, CHAPTER #type, "A structure is destructed with its contents, and constructed again") {   \
-        type one;                                                                                              \
-        PREFIX##_CONSTRUCT(&one);                                                                              \
-        fill_##name(&one);                                                                                     \
-        PREFIX##_DESTRUCT(&one);                                                                               \
-        PREFIX##_CONSTRUCT(&one);                                                                              \
-        expect_constructed_##name(&one);                                                                       \
+#define FOUR(name, type, PREFIX)                                                                             \
+    ROW(name##_construct, CHAPTER #type,                                                                     \
+        "After " #PREFIX "_CONSTRUCT all pointers and counts are zero, and destruction may follow") {        \
+        type one;                                                                                            \
+        memset(&one, 0xff, sizeof(one));                                                                     \
+        PREFIX##_CONSTRUCT(&one);                                                                            \
+        expect_constructed_##name(&one);                                                                     \
+        PREFIX##_DESTRUCT(&one);                                                                             \
+    }                                                                                                        \
+    ROW(name##_create, CHAPTER #type,                                                                        \
+        #PREFIX "_CREATE makes an array of constructed elements, which " #PREFIX "_FREE releases") {         \
+        type* all = NULL;                                                                                    \
+        PREFIX##_CREATE(all, 5);                                                                             \
+        EXPECT(all != NULL);                                                                                 \
+        for (int i = 0; i < 5; ++i) expect_constructed_##name(&all[i]);                                      \
+        PREFIX##_FREE(all, 5);                                                                               \
+    }                                                                                                        \
+    ROW(name##_again, CHAPTER #type, "A structure is destructed with its contents, and constructed again") { \
+        type one;                                                                                            \
+        PREFIX##_CONSTRUCT(&one);                                                                            \
+        fill_##name(&one);                                                                                   \
+        PREFIX##_DESTRUCT(&one);                                                                             \
+        PREFIX##_CONSTRUCT(&one);                                                                            \
+        expect_constructed_##name(&one);                                                                     \
     }
 
-static void expect_constructed_proc(const pmix_proc_t *p) { EXPECT_STRING("", p->nspace); }
-static void fill_proc(pmix_proc_t *p) { *p = proc_of("job", 1); }
+static void expect_constructed_proc(const pmix_proc_t* p) {
+    EXPECT_STRING("", p->nspace);
+}
+static void fill_proc(pmix_proc_t* p) {
+    *p = proc_of("job", 1);
+}
 FOUR(proc, pmix_proc_t, PMIX_PROC)
 
-static void expect_constructed_value(const pmix_value_t *p) { EXPECT_INT(PMIX_UNDEF, p->type); }
-static void fill_value(pmix_value_t *p) { PMIX_VALUE_LOAD(p, "text", PMIX_STRING); }
+static void expect_constructed_value(const pmix_value_t* p) {
+    EXPECT_INT(PMIX_UNDEF, p->type);
+}
+static void fill_value(pmix_value_t* p) {
+    PMIX_VALUE_LOAD(p, "text", PMIX_STRING);
+}
 FOUR(value, pmix_value_t, PMIX_VALUE)
 
-static void expect_constructed_info(const pmix_info_t *p) {
+static void expect_constructed_info(const pmix_info_t* p) {
     EXPECT_STRING("", p->key);
     EXPECT_INT(PMIX_UNDEF, p->value.type);
     EXPECT(!PMIX_INFO_IS_REQUIRED(p));
 }
-static void fill_info(pmix_info_t *p) { PMIX_INFO_LOAD(p, "key", "text", PMIX_STRING); }
+static void fill_info(pmix_info_t* p) {
+    PMIX_INFO_LOAD(p, "key", "text", PMIX_STRING);
+}
 FOUR(info, pmix_info_t, PMIX_INFO)
 
-static void expect_constructed_pdata(const pmix_pdata_t *p) {
+static void expect_constructed_pdata(const pmix_pdata_t* p) {
     EXPECT_STRING("", p->key);
     EXPECT_STRING("", p->proc.nspace);
     EXPECT_INT(PMIX_UNDEF, p->value.type);
 }
-static void fill_pdata(pmix_pdata_t *p) { PMIX_VALUE_LOAD(&p->value, "text", PMIX_STRING); }
+static void fill_pdata(pmix_pdata_t* p) {
+    PMIX_VALUE_LOAD(&p->value, "text", PMIX_STRING);
+}
 FOUR(pdata, pmix_pdata_t, PMIX_PDATA)
 
-static void expect_constructed_app(const pmix_app_t *p) {
+static void expect_constructed_app(const pmix_app_t* p) {
     EXPECT(p->cmd == NULL && p->argv == NULL && p->env == NULL && p->cwd == NULL && p->info == NULL);
     EXPECT_INT(0, p->ninfo);
 }
-static void fill_app(pmix_app_t *p) { p->cmd = strdup("program"); }
+static void fill_app(pmix_app_t* p) {
+    p->cmd = strdup("program");
+}
 FOUR(app, pmix_app_t, PMIX_APP)
 
-static void expect_constructed_query(const pmix_query_t *p) {
+static void expect_constructed_query(const pmix_query_t* p) {
     EXPECT(p->keys == NULL && p->qualifiers == NULL);
     EXPECT_INT(0, p->nqual);
 }
-static void fill_query(pmix_query_t *p) {
+static void fill_query(pmix_query_t* p) {
     PMIX_INFO_CREATE(p->qualifiers, 2);
     p->nqual = 2;
 }
 FOUR(query, pmix_query_t, PMIX_QUERY)
 
-static void expect_constructed_envar(const pmix_envar_t *p) { EXPECT(p->envar == NULL && p->value == NULL); }
-static void fill_envar(pmix_envar_t *p) { PMIX_ENVAR_LOAD(p, "PATH", "/bin", ':'); }
+static void expect_constructed_envar(const pmix_envar_t* p) {
+    EXPECT(p->envar == NULL && p->value == NULL);
+}
+static void fill_envar(pmix_envar_t* p) {
+    PMIX_ENVAR_LOAD(p, "PATH", "/bin", ':');
+}
 FOUR(envar, pmix_envar_t, PMIX_ENVAR)
 
-static void expect_constructed_bytes(const pmix_byte_object_t *p) {
+static void expect_constructed_bytes(const pmix_byte_object_t* p) {
     EXPECT(p->bytes == NULL);
     EXPECT_INT(0, p->size);
 }
-static void fill_bytes(pmix_byte_object_t *p) {
+static void fill_bytes(pmix_byte_object_t* p) {
     p->bytes = malloc(3);
     p->size = 3;
 }
 FOUR(bytes, pmix_byte_object_t, PMIX_BYTE_OBJECT)
 
-static void expect_constructed_proc_info(const pmix_proc_info_t *p) {
+static void expect_constructed_proc_info(const pmix_proc_info_t* p) {
     EXPECT(p->hostname == NULL && p->executable_name == NULL);
     EXPECT_STRING("", p->proc.nspace);
 }
-static void fill_proc_info(pmix_proc_info_t *p) { p->hostname = strdup("host"); }
+static void fill_proc_info(pmix_proc_info_t* p) {
+    p->hostname = strdup("host");
+}
 FOUR(proc_info, pmix_proc_info_t, PMIX_PROC_INFO)
 
-static void expect_constructed_regattr(const pmix_regattr_t *p) {
+static void expect_constructed_regattr(const pmix_regattr_t* p) {
     EXPECT(p->name == NULL && p->description == NULL);
     EXPECT_STRING("", p->string);
 }
-static void fill_regattr(pmix_regattr_t *p) { p->name = strdup("PMIX_TIMEOUT"); }
+static void fill_regattr(pmix_regattr_t* p) {
+    p->name = strdup("PMIX_TIMEOUT");
+}
 FOUR(regattr, pmix_regattr_t, PMIX_REGATTR)
 
-static void expect_constructed_geometry(const pmix_geometry_t *p) {
+static void expect_constructed_geometry(const pmix_geometry_t* p) {
     EXPECT(p->uuid == NULL && p->osname == NULL && p->coordinates == NULL);
     EXPECT_INT(0, p->ncoords);
 }
-static void fill_geometry(pmix_geometry_t *p) { p->uuid = strdup("fab://host::0"); }
+static void fill_geometry(pmix_geometry_t* p) {
+    p->uuid = strdup("fab://host::0");
+}
 #ifdef PMIX_GEOMETRY_CONSTRUCT
 FOUR(geometry, pmix_geometry_t, PMIX_GEOMETRY)
 #endif
 
-static void expect_constructed_device_distance(const pmix_device_distance_t *p) {
+static void expect_constructed_device_distance(const pmix_device_distance_t* p) {
     EXPECT(p->uuid == NULL && p->osname == NULL);
 }
-static void fill_device_distance(pmix_device_distance_t *p) { p->uuid = strdup("gpu://host::0"); }
+static void fill_device_distance(pmix_device_distance_t* p) {
+    p->uuid = strdup("gpu://host::0");
+}
 #ifdef PMIX_DEVICE_DIST_CONSTRUCT
 FOUR(device_distance, pmix_device_distance_t, PMIX_DEVICE_DIST)
 #endif
 
-static void expect_constructed_endpoint(const pmix_endpoint_t *p) {
+static void expect_constructed_endpoint(const pmix_endpoint_t* p) {
     EXPECT(p->uuid == NULL && p->osname == NULL && p->endpt.bytes == NULL);
     EXPECT_INT(0, p->endpt.size);
 }
-static void fill_endpoint(pmix_endpoint_t *p) { p->uuid = strdup("fab://host::0"); }
+static void fill_endpoint(pmix_endpoint_t* p) {
+    p->uuid = strdup("fab://host::0");
+}
 #ifdef PMIX_ENDPOINT_CONSTRUCT
 FOUR(endpoint, pmix_endpoint_t, PMIX_ENDPOINT)
 #endif
@@ -141,7 +175,8 @@ ROW(check_key, KEYS, "An info has the key that it was loaded with, and no other"
     EXPECT(!PMIX_CHECK_KEY(&info, "conformance.ke"));
     EXPECT(!PMIX_CHECK_KEY(&info, "CONFORMANCE.KEY"));
 }
-ROW(load_key_longest, KEYS, "A key of PMIX_MAX_KEYLEN characters is loaded whole, a longer one is cut with its end kept") {
+ROW(load_key_longest, KEYS,
+    "A key of PMIX_MAX_KEYLEN characters is loaded whole, a longer one is cut with its end kept") {
     char text[PMIX_MAX_KEYLEN + 50];
     memset(text, 'k', sizeof(text));
     text[PMIX_MAX_KEYLEN] = '\0';
@@ -217,7 +252,8 @@ ROW(load_procid, PROCS, "Namespace and rank are loaded, also over an older ident
     EXPECT_INT(PMIX_RANK_WILDCARD, proc.rank);
 }
 ROW(check_procid, PROCS, "Identifiers are equal by namespace and rank; a wildcard rank equals any") {
-    pmix_proc_t a = proc_of("job", 1), b = proc_of("job", 1), c = proc_of("job", 2), d = proc_of("other", 1), any = proc_of("job", PMIX_RANK_WILDCARD);
+    pmix_proc_t a = proc_of("job", 1), b = proc_of("job", 1), c = proc_of("job", 2), d = proc_of("other", 1),
+                any = proc_of("job", PMIX_RANK_WILDCARD);
     EXPECT(PMIX_CHECK_PROCID(&a, &b));
     EXPECT(!PMIX_CHECK_PROCID(&a, &c));
     EXPECT(!PMIX_CHECK_PROCID(&a, &d));
@@ -227,7 +263,8 @@ ROW(check_procid, PROCS, "Identifiers are equal by namespace and rank; a wildcar
 }
 #ifdef PMIX_PROCID_INVALID
 ROW(procid_invalid, PROCS, "An empty namespace or PMIX_RANK_INVALID makes an identifier invalid") {
-    pmix_proc_t good = proc_of("job", 1), no_name = proc_of("", 1), no_rank = proc_of("job", PMIX_RANK_INVALID), any = proc_of("job", PMIX_RANK_WILDCARD);
+    pmix_proc_t good = proc_of("job", 1), no_name = proc_of("", 1), no_rank = proc_of("job", PMIX_RANK_INVALID),
+                any = proc_of("job", PMIX_RANK_WILDCARD);
     EXPECT(!PMIX_PROCID_INVALID(&good));
     EXPECT(PMIX_PROCID_INVALID(&no_name));
     EXPECT(PMIX_PROCID_INVALID(&no_rank));
@@ -310,7 +347,7 @@ ROW(info_qualifier, DIRECTIVES, "A qualifier is marked as one") {
 #ifdef PMIX_INFO_SET_PERSISTENT
 ROW(info_persistent, DIRECTIVES, "The data of a persistent info stays when the info is released") {
     pmix_info_t info = info_of("key", "value", PMIX_STRING);
-    char *kept = info.value.data.string;
+    char* kept = info.value.data.string;
     PMIX_INFO_SET_PERSISTENT(&info);
     EXPECT(PMIX_INFO_IS_PERSISTENT(&info));
     PMIX_INFO_DESTRUCT(&info);
@@ -319,7 +356,7 @@ ROW(info_persistent, DIRECTIVES, "The data of a persistent info stays when the i
 }
 #endif
 ROW(info_end, DIRECTIVES, "The last element of PMIX_INFO_CREATE is marked as the end, no other") {
-    pmix_info_t *infos;
+    pmix_info_t* infos;
     PMIX_INFO_CREATE(infos, 3);
     EXPECT(!PMIX_INFO_IS_END(&infos[0]));
     EXPECT(!PMIX_INFO_IS_END(&infos[1]));

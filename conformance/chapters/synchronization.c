@@ -7,7 +7,9 @@
 #define FENCE_NB "Synchronization / PMIx_Fence_nb"
 #define UPCALL "Server-Specific Interfaces / pmix_server_fencenb_fn_t"
 
-ROW(fence_null, FENCE, "No processes: the whole namespace of the caller", .ranks = 3) { EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0)); }
+ROW(fence_null, FENCE, "No processes: the whole namespace of the caller", .ranks = 3) {
+    EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
+}
 ROW(fence_wildcard, FENCE, "PMIX_RANK_WILDCARD stands for all processes of a namespace", .ranks = 3) {
     pmix_proc_t all = proc_of(me.nspace, PMIX_RANK_WILDCARD);
     EXPECT_OK(PMIx_Fence(&all, 1, NULL, 0));
@@ -60,7 +62,7 @@ ROW(fence_collect, FENCE, "PMIX_COLLECT_DATA makes all committed data local", .r
     for (pmix_rank_t rank = 0; rank < 3; ++rank) {
         pmix_proc_t peer = proc_of(me.nspace, rank);
         pmix_info_t info = info_true(PMIX_IMMEDIATE);
-        pmix_value_t *value = NULL;
+        pmix_value_t* value = NULL;
         EXPECT_OK(PMIx_Get(&peer, "card", &info, 1, &value));
         EXPECT_INT(100 + rank, value->data.integer);
         PMIX_VALUE_RELEASE(value);
@@ -76,7 +78,9 @@ ROW(fence_collect_no_value, FENCE, "PMIX_COLLECT_DATA without a value is as true
     pmix_proc_t peer = proc_of(me.nspace, (pmix_rank_t)(1 - my_rank));
     EXPECT_INT(101 - my_rank, get_int(&peer, "card"));
 }
-ROW(fence_collect_nothing, FENCE, "A fence that collects where nobody has put anything", .ranks = 3) { barrier(true); }
+ROW(fence_collect_nothing, FENCE, "A fence that collects where nobody has put anything", .ranks = 3) {
+    barrier(true);
+}
 ROW(fence_collect_again, FENCE, "A second fence that collects brings newer data", .ranks = 2) {
     pmix_proc_t peer = proc_of(me.nspace, (pmix_rank_t)(1 - my_rank));
     for (int i = 0; i < 3; ++i) {
@@ -106,7 +110,9 @@ static void rank_zero_done(void) {
     wait_clients(1);
     tell_clients(1);
 }
-ROW(fence_timeout, FENCE, "A participant that stays away ends the fence with PMIX_ERR_TIMEOUT where timeouts are supported", .ranks = 2, .during = rank_zero_done) {
+ROW(fence_timeout, FENCE,
+    "A participant that stays away ends the fence with PMIX_ERR_TIMEOUT where timeouts are supported", .ranks = 2,
+    .during = rank_zero_done) {
     pmix_info_t info = info_timeout(1);
     if (my_rank == 0) {
         EXPECT_OPTIONAL(PMIx_Fence(NULL, 0, &info, 1), PMIX_ERR_TIMEOUT);
@@ -120,7 +126,9 @@ static void late_caller(void) {
     wait_clients(1);
     tell_clients(1);
 }
-ROW(fence_timeout_again, FENCE, "After a timeout, and one of the participant that was late, a fence of the same processes works", .ranks = 2, .during = late_caller) {
+ROW(fence_timeout_again, FENCE,
+    "After a timeout, and one of the participant that was late, a fence of the same processes works", .ranks = 2,
+    .during = late_caller) {
     pmix_info_t info = info_timeout(1);
     if (my_rank == 1) wait_host();
     EXPECT_OPTIONAL(PMIx_Fence(NULL, 0, &info, 1), PMIX_ERR_TIMEOUT);
@@ -128,14 +136,16 @@ ROW(fence_timeout_again, FENCE, "After a timeout, and one of the participant tha
     if (my_rank == 0) wait_host();
     EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
 }
-ROW(fence_lost_member, FENCE, "A participant that ends without the call does not leave the others waiting for ever", .ranks = 2, .raw = true) {
+ROW(fence_lost_member, FENCE, "A participant that ends without the call does not leave the others waiting for ever",
+    .ranks = 2, .raw = true) {
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
     if (my_rank == 1) _exit(0);
     EXPECT_ERROR(PMIx_Fence(NULL, 0, NULL, 0));
     EXPECT_OK(PMIx_Finalize(NULL, 0));
 }
-ROW(fence_finalized_member, FENCE, "A participant that has finalized does not leave the others waiting for ever", .ranks = 2, .raw = true) {
+ROW(fence_finalized_member, FENCE, "A participant that has finalized does not leave the others waiting for ever",
+    .ranks = 2, .raw = true) {
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
     if (my_rank == 0) EXPECT_ERROR(PMIx_Fence(NULL, 0, NULL, 0));
@@ -156,7 +166,8 @@ ROW(fence_nb_collect, FENCE_NB, "Collected data is local when the callback is ca
     put_int(PMIX_GLOBAL, "card", 100 + my_rank);
     EXPECT_OK(PMIx_Commit());
     pmix_info_t info = info_true(PMIX_COLLECT_DATA);
-    if (EXPECT_ACCEPTED(PMIx_Fence_nb(NULL, 0, &info, 1, op_done, &done)) == PMIX_SUCCESS) wait_signal(&done, 1, "the callback");
+    if (EXPECT_ACCEPTED(PMIx_Fence_nb(NULL, 0, &info, 1, op_done, &done)) == PMIX_SUCCESS)
+        wait_signal(&done, 1, "the callback");
     pmix_proc_t peer = proc_of(me.nspace, (pmix_rank_t)(1 - my_rank));
     EXPECT_INT(101 - my_rank, get_int(&peer, "card"));
 }
@@ -183,33 +194,38 @@ ROW(fence_nb_subsets, FENCE_NB, "Nonblocking fences of different sets are under 
 
 /* ---- the upcall ---- */
 
-static void far_rank(void) { host_remote_ranks = 1; }
+static void far_rank(void) {
+    host_remote_ranks = 1;
+}
 static void one_call(void) {
     EXPECT_INT(1, upcall_count("fence_nb"));
-    const struct upcall *upcall = upcall_at("fence_nb", 0);
+    const struct upcall* upcall = upcall_at("fence_nb", 0);
     EXPECT(upcall->nprocs >= 1);
     EXPECT_STRING(row_nspace, upcall->procs[0].nspace);
 }
-ROW(upcall_fence_once, UPCALL, "The host is called once for a fence, after all local participants have called", .ranks = 3, .before = far_rank, .after = one_call) {
+ROW(upcall_fence_once, UPCALL, "The host is called once for a fence, after all local participants have called",
+    .ranks = 3, .before = far_rank, .after = one_call) {
     EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
 }
 static void collects(void) {
-    const struct upcall *upcall = upcall_at("fence_nb", 0);
+    const struct upcall* upcall = upcall_at("fence_nb", 0);
     EXPECT(upcall->had_data);
-    const pmix_info_t *info = upcall_info(upcall, PMIX_COLLECT_DATA);
+    const pmix_info_t* info = upcall_info(upcall, PMIX_COLLECT_DATA);
     EXPECT(info != NULL && PMIX_INFO_TRUE(info));
 }
-ROW(upcall_fence_data, UPCALL, "With PMIX_COLLECT_DATA the host has the attribute and the data", .ranks = 2, .before = far_rank, .after = collects) {
+ROW(upcall_fence_data, UPCALL, "With PMIX_COLLECT_DATA the host has the attribute and the data", .ranks = 2,
+    .before = far_rank, .after = collects) {
     put_int(PMIX_GLOBAL, "key", 1);
     EXPECT_OK(PMIx_Commit());
     barrier(true);
 }
 static void has_attribute(void) {
-    const pmix_info_t *info = upcall_info(upcall_at("fence_nb", 0), "conformance.directive");
+    const pmix_info_t* info = upcall_info(upcall_at("fence_nb", 0), "conformance.directive");
     EXPECT(info != NULL);
     EXPECT_STRING("for the host", info->value.data.string);
 }
-ROW(upcall_fence_attributes, UPCALL, "Attributes that the library does not know reach the host", .ranks = 2, .before = far_rank, .after = has_attribute) {
+ROW(upcall_fence_attributes, UPCALL, "Attributes that the library does not know reach the host", .ranks = 2,
+    .before = far_rank, .after = has_attribute) {
     pmix_info_t info = info_of("conformance.directive", "for the host", PMIX_STRING);
     EXPECT_OK(PMIx_Fence(NULL, 0, &info, 1));
 }
@@ -219,17 +235,22 @@ static void fence_alone_fails(void) {
     host_module.client_finalized = NULL;
     host_answer = PMIX_ERR_NOMEM;
 }
-ROW(upcall_fence_error, UPCALL, "An error of the host's is that of each participant", .ranks = 2, .before = fence_alone_fails) {
+ROW(upcall_fence_error, UPCALL, "An error of the host's is that of each participant", .ranks = 2,
+    .before = fence_alone_fails) {
     EXPECT_STATUS(PMIx_Fence(NULL, 0, NULL, 0), PMIX_ERR_NOMEM);
 }
-static void no_fence(void) { host_module.fence_nb = NULL; }
-ROW(upcall_fence_absent_local, UPCALL, "Without the host function a fence of local processes still works", .ranks = 2, .before = no_fence) {
+static void no_fence(void) {
+    host_module.fence_nb = NULL;
+}
+ROW(upcall_fence_absent_local, UPCALL, "Without the host function a fence of local processes still works", .ranks = 2,
+    .before = no_fence) {
     EXPECT_OK(PMIx_Fence(NULL, 0, NULL, 0));
 }
 static void no_fence_remote(void) {
     host_module.fence_nb = NULL;
     host_remote_ranks = 1;
 }
-ROW(upcall_fence_absent_remote, UPCALL, "Without the host function a fence with processes of other nodes is an error", .ranks = 2, .before = no_fence_remote) {
+ROW(upcall_fence_absent_remote, UPCALL, "Without the host function a fence with processes of other nodes is an error",
+    .ranks = 2, .before = no_fence_remote) {
     EXPECT_ERROR(PMIx_Fence(NULL, 0, NULL, 0));
 }

@@ -45,7 +45,9 @@ ROW(cpuset_thread, GET_CPUSET, "The binding of the thread is returned", .ranks =
     EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_THREAD), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND);
     if (cpuset.bitmap != NULL) EXPECT(cpuset.source != NULL);
 }
-ROW(cpuset_null, GET_CPUSET, "No place for the result is an error", .ranks = 1) { EXPECT_ERROR(PMIx_Get_cpuset(NULL, PMIX_CPUBIND_PROCESS)); }
+ROW(cpuset_null, GET_CPUSET, "No place for the result is an error", .ranks = 1) {
+    EXPECT_ERROR(PMIx_Get_cpuset(NULL, PMIX_CPUBIND_PROCESS));
+}
 ROW(cpuset_no_colon, CPUSET, "A string without the name of its source is an error", .ranks = 1) {
     load();
     memset(&cpuset, 0, sizeof(cpuset));
@@ -56,11 +58,14 @@ ROW(cpuset_unknown_source, CPUSET, "A source that is unknown is PMIX_ERR_NOT_SUP
     memset(&cpuset, 0, sizeof(cpuset));
     EXPECT_STATUS(PMIx_Parse_cpuset_string("conformance-none:0-3", &cpuset), PMIX_ERR_NOT_SUPPORTED);
 }
-ROW(cpuset_round, "Server-Specific Interfaces / PMIx_server_generate_cpuset_string", "A cpuset has a string with its source, which is parsed again") {
+ROW(cpuset_round, "Server-Specific Interfaces / PMIx_server_generate_cpuset_string",
+    "A cpuset has a string with its source, which is parsed again") {
     EXPECT_OK(PMIx_server_init(NULL, NULL, 0));
     load();
     memset(&cpuset, 0, sizeof(cpuset));
-    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) != PMIX_SUCCESS) unsupported("no binding");
+    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) !=
+        PMIX_SUCCESS)
+        unsupported("no binding");
     char *text = NULL, *again = NULL;
     EXPECT_OPTIONAL(PMIx_server_generate_cpuset_string(&cpuset, &text), PMIX_SUCCESS);
     EXPECT(strncmp(text, cpuset.source, strlen(cpuset.source)) == 0);
@@ -71,12 +76,15 @@ ROW(cpuset_round, "Server-Specific Interfaces / PMIx_server_generate_cpuset_stri
     EXPECT_OK(PMIx_server_generate_cpuset_string(&back, &again));
     EXPECT_STRING(text, again);
 }
-ROW(locality_string, "Server-Specific Interfaces / PMIx_server_generate_locality_string", "A cpuset has a locality string") {
+ROW(locality_string, "Server-Specific Interfaces / PMIx_server_generate_locality_string",
+    "A cpuset has a locality string") {
     EXPECT_OK(PMIx_server_init(NULL, NULL, 0));
     load();
     memset(&cpuset, 0, sizeof(cpuset));
-    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) != PMIX_SUCCESS) unsupported("no binding");
-    char *text = NULL;
+    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) !=
+        PMIX_SUCCESS)
+        unsupported("no binding");
+    char* text = NULL;
     EXPECT_OPTIONAL(PMIx_server_generate_locality_string(&cpuset, &text), PMIX_SUCCESS);
     EXPECT(text != NULL);
     EXPECT(strchr(text, ':') != NULL);
@@ -91,10 +99,13 @@ ROW(locality_null, LOCALITY, "Without the strings of both processes an error is 
 ROW(distances, DISTANCES, "The distances to devices are returned, which may be none", .ranks = 1) {
     load();
     memset(&cpuset, 0, sizeof(cpuset));
-    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) != PMIX_SUCCESS) unsupported("no binding");
-    pmix_device_distance_t *all = NULL;
+    if (EXPECT_OPTIONAL(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND) !=
+        PMIX_SUCCESS)
+        unsupported("no binding");
+    pmix_device_distance_t* all = NULL;
     size_t count = 0;
-    EXPECT_OPTIONAL(PMIx_Compute_distances(&topology, &cpuset, NULL, 0, &all, &count), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND);
+    EXPECT_OPTIONAL(PMIx_Compute_distances(&topology, &cpuset, NULL, 0, &all, &count), PMIX_SUCCESS,
+                    PMIX_ERR_NOT_FOUND);
     for (size_t i = 0; i < count; ++i) {
         EXPECT(all[i].uuid != NULL);
         EXPECT(all[i].mindist <= all[i].maxdist);
@@ -108,8 +119,11 @@ ROW(fabric_register, FABRIC, "A fabric is registered, updated and deregistered w
     EXPECT_OPTIONAL(PMIx_Fabric_register(&fabric, NULL, 0), PMIX_SUCCESS, PMIX_ERR_NOT_FOUND);
     (void)PMIx_Fabric_deregister(&fabric);
 }
-ROW(fabric_null, FABRIC, "No structure for the result is an error", .ranks = 1) { EXPECT_ERROR(PMIx_Fabric_register(NULL, NULL, 0)); }
-ROW(fabric_update_unregistered, "Fabric Support Definitions / PMIx_Fabric_update", "A fabric that was never registered is an error", .ranks = 1) {
+ROW(fabric_null, FABRIC, "No structure for the result is an error", .ranks = 1) {
+    EXPECT_ERROR(PMIx_Fabric_register(NULL, NULL, 0));
+}
+ROW(fabric_update_unregistered, "Fabric Support Definitions / PMIx_Fabric_update",
+    "A fabric that was never registered is an error", .ranks = 1) {
     memset(&fabric, 0, sizeof(fabric));
     EXPECT_ERROR(PMIx_Fabric_update(&fabric));
 }

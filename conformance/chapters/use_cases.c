@@ -19,11 +19,11 @@ static void put_card(void) {
     EXPECT_OK(PMIx_Put(PMIX_GLOBAL, "card", &value));
     EXPECT_OK(PMIx_Commit());
 }
-static void check_card(pmix_rank_t rank, const pmix_info_t *info, size_t ninfo) {
+static void check_card(pmix_rank_t rank, const pmix_info_t* info, size_t ninfo) {
     char text[60];
     snprintf(text, sizeof(text), "tcp://10.0.0.%u:%u", rank + 1, 5000 + rank);
     pmix_proc_t peer = proc_of(me.nspace, rank);
-    pmix_value_t *value = NULL;
+    pmix_value_t* value = NULL;
     EXPECT_OK(PMIx_Get(&peer, "card", info, ninfo, &value));
     EXPECT_STRING(text, value->data.string);
     PMIX_VALUE_RELEASE(value);
@@ -69,27 +69,31 @@ ROW(cards_two_nodes_direct, CARDS, "The cards of two nodes, on demand", .ranks =
 static struct signal events;
 static char seen_model[100], seen_phase[100];
 static pmix_status_t seen_status;
-static void on_model(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                     size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
+static void on_model(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     (void)id;
     (void)source;
     (void)results;
     (void)nresults;
     seen_status = status;
     for (size_t i = 0; i < ninfo; ++i) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_PROGRAMMING_MODEL)) snprintf(seen_model, sizeof(seen_model), "%s", info[i].value.data.string);
-        if (PMIX_CHECK_KEY(&info[i], PMIX_MODEL_PHASE_NAME)) snprintf(seen_phase, sizeof(seen_phase), "%s", info[i].value.data.string);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_PROGRAMMING_MODEL))
+            snprintf(seen_model, sizeof(seen_model), "%s", info[i].value.data.string);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_MODEL_PHASE_NAME))
+            snprintf(seen_phase, sizeof(seen_phase), "%s", info[i].value.data.string);
     }
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
     raise_signal(&events, status);
 }
 ROW(hybrid_models, HYBRID, "The first model is told of the second with its name and threads", .ranks = 2, .raw = true) {
-    pmix_info_t mpi[2] = {info_of(PMIX_PROGRAMMING_MODEL, "MPI", PMIX_STRING), info_of(PMIX_MODEL_LIBRARY_NAME, "conformance-mpi", PMIX_STRING)};
+    pmix_info_t mpi[2] = {info_of(PMIX_PROGRAMMING_MODEL, "MPI", PMIX_STRING),
+                          info_of(PMIX_MODEL_LIBRARY_NAME, "conformance-mpi", PMIX_STRING)};
     EXPECT_OK(PMIx_Init(&me, mpi, 2));
     pmix_status_t code = PMIX_MODEL_DECLARED;
     EXPECT(PMIx_Register_event_handler(&code, 1, NULL, 0, on_model, NULL, NULL) >= 0);
     uint64_t threads = 4;
-    pmix_info_t openmp[3] = {info_of(PMIX_PROGRAMMING_MODEL, "OpenMP", PMIX_STRING), info_of(PMIX_MODEL_LIBRARY_NAME, "conformance-omp", PMIX_STRING),
+    pmix_info_t openmp[3] = {info_of(PMIX_PROGRAMMING_MODEL, "OpenMP", PMIX_STRING),
+                             info_of(PMIX_MODEL_LIBRARY_NAME, "conformance-omp", PMIX_STRING),
                              info_of(PMIX_MODEL_NUM_THREADS, &threads, PMIX_UINT64)};
     EXPECT_OK(PMIx_Init(NULL, openmp, 3));
     wait_signal(&events, 1, "the declaration of the second model");
@@ -110,7 +114,8 @@ ROW(hybrid_phase, HYBRID, "A model tells the others of the process that a parall
 
 /* ---- sessions: a group for each communicator ---- */
 
-ROW(sessions_groups, SESSIONS, "Two overlapping groups have identifiers of their own, and their members exchange cards", .ranks = 4) {
+ROW(sessions_groups, SESSIONS, "Two overlapping groups have identifiers of their own, and their members exchange cards",
+    .ranks = 4) {
     pmix_proc_t low[3], high[3];
     for (pmix_rank_t i = 0; i < 3; ++i) {
         low[i] = proc_of(me.nspace, i);
@@ -120,7 +125,8 @@ ROW(sessions_groups, SESSIONS, "Two overlapping groups have identifiers of their
     pmix_info_t info = info_true(PMIX_GROUP_ASSIGN_CONTEXT_ID), *results = NULL;
     size_t nresults = 0;
     if (my_rank < 3) EXPECT_OPTIONAL(PMIx_Group_construct("low", low, 3, &info, 1, &results, &nresults), PMIX_SUCCESS);
-    if (my_rank > 0) EXPECT_OPTIONAL(PMIx_Group_construct("high", high, 3, &info, 1, &results, &nresults), PMIX_SUCCESS);
+    if (my_rank > 0)
+        EXPECT_OPTIONAL(PMIx_Group_construct("high", high, 3, &info, 1, &results, &nresults), PMIX_SUCCESS);
     pmix_info_t wait = info_timeout(10);
     for (pmix_rank_t i = 0; i < 3; ++i) {
         if (my_rank < 3) check_card(i, &wait, 1);
@@ -133,8 +139,8 @@ ROW(sessions_groups, SESSIONS, "Two overlapping groups have identifiers of their
 
 /* ---- faults ---- */
 
-static void on_fault(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                     size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
+static void on_fault(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     on_model(id, status, source, info, ninfo, results, nresults, done, cbdata);
 }
 static void host_reports_fault(void) {
@@ -143,14 +149,16 @@ static void host_reports_fault(void) {
     pmix_info_t info = info_of(PMIX_EVENT_AFFECTED_PROC, &affected, PMIX_PROC);
     EXPECT_ACCEPTED(PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &source, PMIX_RANGE_NAMESPACE, &info, 1, NULL, NULL));
 }
-ROW(fault_reported, FAULTS, "The host reports a process that has failed, and every process of the job is told", .ranks = 2, .during = host_reports_fault) {
+ROW(fault_reported, FAULTS, "The host reports a process that has failed, and every process of the job is told",
+    .ranks = 2, .during = host_reports_fault) {
     pmix_status_t code = PMIX_ERR_PROC_ABORTED;
     EXPECT(PMIx_Register_event_handler(&code, 1, NULL, 0, on_fault, NULL, NULL) >= 0);
     tell_host();
     wait_signal(&events, 1, "the event");
     EXPECT_INT(PMIX_ERR_PROC_ABORTED, seen_status);
 }
-ROW(fault_survivors, FAULTS, "After one process is lost the others go on with a fence of their own", .ranks = 3, .raw = true) {
+ROW(fault_survivors, FAULTS, "After one process is lost the others go on with a fence of their own", .ranks = 3,
+    .raw = true) {
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     barrier(false);
     if (my_rank == 2) _exit(0);
@@ -167,7 +175,8 @@ static void host_releases(void) {
     pmix_proc_t source = proc_of("", PMIX_RANK_UNDEF);
     EXPECT_ACCEPTED(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &source, PMIX_RANGE_LOCAL, NULL, 0, NULL, NULL));
 }
-ROW(debugger_release, DEBUGGERS, "A process that waits for its debugger goes on with the event PMIX_DEBUGGER_RELEASE", .ranks = 2, .during = host_releases) {
+ROW(debugger_release, DEBUGGERS, "A process that waits for its debugger goes on with the event PMIX_DEBUGGER_RELEASE",
+    .ranks = 2, .during = host_releases) {
     pmix_status_t code = PMIX_DEBUGGER_RELEASE;
     EXPECT(PMIx_Register_event_handler(&code, 1, NULL, 0, on_model, NULL, NULL) >= 0);
     tell_host();
@@ -180,15 +189,19 @@ static void daemon_registered(void) {
     uint32_t size = 2;
     pmix_info_t infos[2] = {info, info_of(PMIX_JOB_SIZE, &size, PMIX_UINT32)};
     struct signal done = {0, 0};
-    if (EXPECT_ACCEPTED(PMIx_server_register_nspace("conformance-target", 0, infos, 2, op_done, &done)) == PMIX_SUCCESS) wait_signal(&done, 1, "the callback");
+    if (EXPECT_ACCEPTED(PMIx_server_register_nspace("conformance-target", 0, infos, 2, op_done, &done)) == PMIX_SUCCESS)
+        wait_signal(&done, 1, "the callback");
 }
-static void with_target(void) { host_registered = daemon_registered; }
-ROW(debugger_attach, DEBUGGERS, "A tool that attaches reads the job data of its target", .ranks = 1, .tool = true, .before = with_target) {
+static void with_target(void) {
+    host_registered = daemon_registered;
+}
+ROW(debugger_attach, DEBUGGERS, "A tool that attaches reads the job data of its target", .ranks = 1, .tool = true,
+    .before = with_target) {
     pid_t host = getppid();
     pmix_info_t info = info_of(PMIX_SERVER_PIDINFO, &host, PMIX_PID);
     EXPECT_OPTIONAL(PMIx_tool_init(&me, &info, 1), PMIX_SUCCESS);
     pmix_proc_t target = proc_of("conformance-target", PMIX_RANK_WILDCARD);
-    pmix_value_t *value = NULL;
+    pmix_value_t* value = NULL;
     pmix_info_t wait = info_timeout(5);
     EXPECT_OK(PMIx_Get(&target, PMIX_JOB_SIZE, &wait, 1, &value));
     EXPECT_INT(2, value->data.uint32);
@@ -201,7 +214,7 @@ static uint32_t launched_init(void) {
     EXPECT_OK(PMIx_Init(&me, NULL, 0));
     my_rank = (int)me.rank;
     pmix_proc_t job = proc_of(me.nspace, PMIX_RANK_WILDCARD);
-    pmix_value_t *value = NULL;
+    pmix_value_t* value = NULL;
     EXPECT_OK(PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value));
     return value->data.uint32;
 }
@@ -225,14 +238,14 @@ ROW(launched_direct, LAUNCHED, "Business cards on demand", .launched = 4) {
     barrier(false);
     EXPECT_OK(PMIx_Finalize(NULL, 0));
 }
-#define LAUNCHED_KEY(name, KEY, wanted_type, rank)                                                             \
-    ROW(name, LAUNCHED, #KEY " is there with the type of the Standard", .launched = 2) {                       \
-        (void)launched_init();                                                                                 \
-        pmix_proc_t proc = proc_of(me.nspace, rank);                                                           \
-        pmix_value_t *value = NULL;                                                                            \
-        EXPECT_OK(PMIx_Get(&proc, KEY, NULL, 0, &value));                                                      \
-        EXPECT_INT(wanted_type, value->type);                                                                  \
-        EXPECT_OK(PMIx_Finalize(NULL, 0));                                                                     \
+#define LAUNCHED_KEY(name, KEY, wanted_type, rank)                                       \
+    ROW(name, LAUNCHED, #KEY " is there with the type of the Standard", .launched = 2) { \
+        (void)launched_init();                                                           \
+        pmix_proc_t proc = proc_of(me.nspace, rank);                                     \
+        pmix_value_t* value = NULL;                                                      \
+        EXPECT_OK(PMIx_Get(&proc, KEY, NULL, 0, &value));                                \
+        EXPECT_INT(wanted_type, value->type);                                            \
+        EXPECT_OK(PMIx_Finalize(NULL, 0));                                               \
     }
 LAUNCHED_KEY(launched_local_rank, PMIX_LOCAL_RANK, PMIX_UINT16, me.rank)
 LAUNCHED_KEY(launched_node_rank, PMIX_NODE_RANK, PMIX_UINT16, me.rank)
@@ -245,7 +258,7 @@ ROW(launched_spawn, LAUNCHED, "A process spawns a program, whose namespace is re
     (void)launched_init();
     pmix_app_t app;
     memset(&app, 0, sizeof(app));
-    char *argv[] = {"/bin/true", NULL};
+    char* argv[] = {"/bin/true", NULL};
     app.cmd = argv[0];
     app.argv = argv;
     app.maxprocs = 1;
@@ -259,7 +272,7 @@ ROW(launched_spawn_fails, LAUNCHED, "A program that does not exist is an error o
     (void)launched_init();
     pmix_app_t app;
     memset(&app, 0, sizeof(app));
-    char *argv[] = {"/conformance/no/such/program", NULL};
+    char* argv[] = {"/conformance/no/such/program", NULL};
     app.cmd = argv[0];
     app.argv = argv;
     app.maxprocs = 1;
