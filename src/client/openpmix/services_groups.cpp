@@ -191,7 +191,6 @@ void OpenPmixServices::group(const FrameHeader& header, Bytes payload) {
 void OpenPmixServices::forget_construction(const std::string& name) {
     const auto it = groups_.find(name);
     if (it != groups_.end() && !it->second.constructed) groups_.erase(it);
-    send_waiting(name);
 }
 
 void OpenPmixServices::forget_group(const std::string& name) {
@@ -322,7 +321,6 @@ InfoList OpenPmixServices::note_group(const std::string& name, common::ProcList&
     for (const std::string& nspace : others_of(group.members)) shadow_.hold(nspace);
     forget_group(name);
     groups_.insert_or_assign(name, std::move(group));
-    send_waiting(name);
     return results;
 }
 
@@ -381,17 +379,20 @@ void OpenPmixServices::construct(const FrameHeader& header, common::GroupRequest
         }
         if (!common::succeeded(status)) {
             forget_construction(name);
-            return exchange_.refuse(header, status);
+            exchange_.refuse(header, status);
+            return send_waiting(name);
         }
         learn_sizes(members, [this, header, name, status, members, formed]() mutable {
             formed->reply.infos = note_group(name, std::move(members), formed->context, formed->shared);
             exchange_.reply(header, status, formed->reply, std::move(formed->descriptors));
+            send_waiting(name);  // the process has the group before its handlers learn of it
         });
     };
     const pmix_status_t rc = exchange_.ask(request, take);
     if (rc == PMIX_SUCCESS) return;
     forget_construction(ours.name);
     exchange_.refuse(header, rc);
+    send_waiting(ours.name);
 }
 
 void OpenPmixServices::destruct(const FrameHeader& header, common::GroupRequest&& ours) {

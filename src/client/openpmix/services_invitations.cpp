@@ -176,6 +176,7 @@ void OpenPmixServices::invitation_formed(const std::string& name, const theirs::
         reply.infos = common::Infos::borrow(results.c_array(), results.size());
         exchange_.reply(header, PMIX_SUCCESS, reply);
     }
+    send_waiting(name);
 }
 
 // leader: of its invitations only.
