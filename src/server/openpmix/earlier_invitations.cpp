@@ -39,6 +39,9 @@ void EarlierInvitations::heard(const common::EventNotify& event) {
         received_.push_back({std::string(group), event.source});
         return;
     }
+    // The invitation has ended: the next answer to its inviter is for another one.
+    if (event.status == PMIX_GROUP_CONSTRUCT_ABORT || event.status == PMIX_GROUP_CONSTRUCT_COMPLETE)
+        std::erase_if(received_, [&](const Received& r) { return r.group == group && r.inviter == event.source; });
     const auto at = std::find_if(sent_.begin(), sent_.end(), [&](const Sent& s) { return s.group == group; });
     if (at == sent_.end()) return;
     const bool accepts = event.status == PMIX_GROUP_INVITE_ACCEPTED;

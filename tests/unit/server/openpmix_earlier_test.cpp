@@ -140,6 +140,23 @@ TEST_F(OpenPmixEarlierTest, Invitation_OfOthers_MakesAGroupWithoutTheInviter) {
     expect_fence({0}, PMIX_ERR_BAD_PARAM);
 }
 
+// One that was never answered has ended: the next answer is not for it.
+TEST_F(OpenPmixEarlierTest, Answer_AfterAnInvitationThatHasEnded_IsForTheNextOne) {
+    connect(kEarlier[1]);
+    const ProcList two{{"job", 0}, {"job", 1}};
+    listen(1, {PMIX_GROUP_CONSTRUCT_ABORT});
+    invite(two, "first");
+    expect_event(1, PMIX_GROUP_INVITED);
+    notify(0, PMIX_GROUP_CONSTRUCT_ABORT, about(two, "first"));
+    expect_event(1, PMIX_GROUP_CONSTRUCT_ABORT);
+    invite(two, "second");
+    expect_event(1, PMIX_GROUP_INVITED);
+    answer(1);
+    expect_event(0, PMIX_GROUP_INVITE_ACCEPTED);
+    announce(two, "second");
+    expect_fence({0, 1}, PMIX_SUCCESS, "second");
+}
+
 // An answer names the inviter alone: it is about the invitation that has waited longest.
 TEST_F(OpenPmixEarlierTest, Answers_ToTwoInvitationsOfAProcess_AreInTheirOrder) {
     connect(kEarlier[0]);
