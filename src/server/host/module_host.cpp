@@ -317,8 +317,11 @@ constexpr int kLateLooks = ModuleHost::kLateSeconds * 1000 / kLookMs + 1;
 
 }  // namespace
 
-void ModuleHost::look_later() {
-    if (!next_look_.is_set()) next_look_ = Timer(scheduler(), kLookMs, [this] { look(); });
+void ModuleHost::look_later() noexcept {
+    try {
+        if (!next_look_.is_set()) next_look_ = Timer(scheduler(), kLookMs, [this] { look(); });
+    } catch (const std::bad_alloc&) {  // the next upcall tries it again
+    }
 }
 
 void ModuleHost::look() {
@@ -335,7 +338,7 @@ void ModuleHost::look() {
     }
     std::ranges::sort(late, {}, &LateUpcall::number);
     if (again) look_later();
-    for (const LateUpcall& one : late) late_(one);
+    if (!late.empty()) late_(late);
 }
 
 size_t ModuleHost::open() const {

@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "server/host/host.h"
 
@@ -116,12 +117,12 @@ class ModuleHost final : public Host {
         uint64_t number = 0;
         common::ProcId about;
     };
-    void watch(std::function<void(const LateUpcall&)> late) { late_ = std::move(late); }
+    void watch(std::function<void(const std::vector<LateUpcall>&)> late) { late_ = std::move(late); }
 
     struct Call;
 
   private:
-    void look_later();
+    void look_later() noexcept;
     void look();
     template <class Entry, class F>
     void upcall(Entry entry, common::ProcId about, Done done, F make, Runs runs = Runs::on_loop,
@@ -133,7 +134,7 @@ class ModuleHost final : public Host {
     Host* local_ = nullptr;
     bool serves_itself_ = false;
     uint64_t made_ = 0;  // upcalls
-    std::function<void(const LateUpcall&)> late_;
+    std::function<void(const std::vector<LateUpcall>&)> late_;
     Timer next_look_;
     std::atomic<bool> is_of_7_{false};
     struct Outbox {

@@ -15,6 +15,7 @@ using common::ProcId;
 namespace {
 
 constexpr size_t kMostNamed = 16;
+constexpr size_t kMostLines = 32;
 
 // The processes of this node that have joined, those whose requests are for the data, or the requester of the call.
 std::vector<ProcId> requesters_of(const ModuleHost::LateUpcall& late, const ReportRows& rows) {
@@ -45,18 +46,25 @@ std::string text_of_procs(const std::vector<ProcId>& procs) {
 }  // namespace
 
 OpenUpcalls::OpenUpcalls(ModuleHost& host, const LifecycleObservers& observers) : host_(host), observers_(observers) {
-    host.watch([this](const ModuleHost::LateUpcall& late) { log_late(late); });
+    host.watch([this](const std::vector<ModuleHost::LateUpcall>& late) { log_late(late); });
 }
 
-void OpenUpcalls::log_late(const ModuleHost::LateUpcall& late) const {
+// A host that has stopped answering leaves many: the first of them have a line.
+void OpenUpcalls::log_late(const std::vector<ModuleHost::LateUpcall>& all) const {
     ReportRows rows;
     observers_.report(rows);
-    const std::string of = late.name == std::string_view("direct_modex")
-                               ? " for the data of " + late.about.nspace + ":" + std::to_string(late.about.rank)
-                               : "";
-    WIREUP_LOG(host, warn, "%s #%llu%s is not answered after %d s; waiting: %s", late.name,
-               static_cast<unsigned long long>(late.number), of.c_str(), ModuleHost::kLateSeconds,
-               text_of_procs(requesters_of(late, rows)).c_str());
+    for (size_t i = 0; i < std::min(all.size(), kMostLines); ++i) {
+        const ModuleHost::LateUpcall& late = all[i];
+        const std::string of = late.name == std::string_view("direct_modex")
+                                   ? " for the data of " + late.about.nspace + ":" + std::to_string(late.about.rank)
+                                   : "";
+        WIREUP_LOG(host, warn, "%s #%llu%s is not answered after %d s; waiting: %s", late.name,
+                   static_cast<unsigned long long>(late.number), of.c_str(), ModuleHost::kLateSeconds,
+                   text_of_procs(requesters_of(late, rows)).c_str());
+    }
+    if (all.size() > kMostLines)
+        WIREUP_LOG(host, warn, "%zu more upcalls are not answered after %d s", all.size() - kMostLines,
+                   ModuleHost::kLateSeconds);
 }
 
 }  // namespace pmix::server

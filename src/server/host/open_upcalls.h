@@ -5,6 +5,8 @@
 // Nothing owned; loop thread. What can go wrong: nothing but memory.
 #pragma once
 
+#include <vector>
+
 #include "server/base/lifecycle.h"
 #include "server/host/module_host.h"
 
@@ -16,7 +18,7 @@ class OpenUpcalls final : public LifecycleObserver {
     void report(ReportRows& rows) const override { host_.report(rows); }
 
   private:
-    void log_late(const ModuleHost::LateUpcall& late) const;
+    void log_late(const std::vector<ModuleHost::LateUpcall>& late) const;
 
     const ModuleHost& host_;
     const LifecycleObservers& observers_;
