@@ -7,6 +7,13 @@ using common::ProcId;
 
 namespace {
 
+// A stranger's text, without line ends and control characters.
+std::string printable(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+    return text;
+}
+
 std::string reason_for(const Registry& registry, const ProcId& claimed, const Credentials& who, pmix_status_t status) {
     const Nspace* nspace = registry.find(claimed.nspace);
     if (nspace == nullptr) return "the namespace was never registered";
@@ -29,7 +36,8 @@ std::string refusal_reason(const Registry& registry, const ProcId& claimed, cons
                            pmix_status_t status) {
     if (claimed.nspace.empty()) return "";
     const std::string reason = reason_for(registry, claimed, who, status);
-    return ", \"" + claimed.nspace + "\":" + std::to_string(claimed.rank) + (reason.empty() ? "" : ": " + reason);
+    return ", \"" + printable(claimed.nspace) + "\":" + std::to_string(claimed.rank) +
+           (reason.empty() ? "" : ": " + reason);
 }
 
 }  // namespace pmix::server
