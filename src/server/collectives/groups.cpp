@@ -223,7 +223,7 @@ void Groups::member_gone(Nspace&, MemberId member) {
         std::erase(op->deciders, member);
         run_all(
             [&] {
-                if (op->leader && *op->leader == proc) leader_gone(*op);
+                if (op->leader && *op->leader == proc && is_gone(member)) leader_gone(*op);
             },
             [&] { judge(id); });
     };
