@@ -47,12 +47,13 @@ uint64_t origin_of(const ServerOptions& options) {
 }
 
 // By the Standard a server without a folder of its own is in that for temporary files.
-std::string folder_of(const std::string& named) {
+std::string folder_of(const std::string& named, const char* variable) {
     if (!named.empty()) return named;
-    const char* temporary = ::secure_getenv("TMPDIR");
-    return temporary != nullptr && *temporary != '\0' && common::bounded_length(temporary, kMaxFolder) < kMaxFolder
-               ? temporary
-               : "/tmp";
+    for (const char* name : {variable, "TMPDIR"}) {
+        const char* text = ::secure_getenv(name);
+        if (text != nullptr && *text != '\0' && common::bounded_length(text, kMaxFolder) < kMaxFolder) return text;
+    }
+    return "/tmp";
 }
 
 }  // namespace
@@ -97,8 +98,9 @@ Server::Parts::Parts(transport::EventLoop& on, const pmix_server_module_t* modul
       listener(loop, scheduler, registry, host, segments, tools, budget, admission, counters, *this,
                {options.id, ::geteuid(), transport::overflow_uid(), options.unmapped_users, options.hello_timeout_ms,
                 options.registration_wait_ms, options.max_half_open, options.max_unregistered, options.socket_file,
-                options.strict, options.single_listener, options.max_descriptors, folder_of(options.tmpdir),
-                folder_of(options.system_tmpdir), options.launcher}),
+                options.strict, options.single_listener, options.max_descriptors,
+                folder_of(options.tmpdir, "PMIX_SERVER_TMPDIR"), folder_of(options.system_tmpdir, "PMIX_SYSTEM_TMPDIR"),
+                options.launcher}),
       openpmix_listener(loop, {listener, *this, registry, segments, openpmix_job_data, deletions, scheduler}),
       compaction(scheduler, registry, segments, peers, self),
       remote_namespaces(observers, scheduler, registry, peers, registration),

@@ -32,7 +32,8 @@ bool is_of_folder(const FolderRequest& request, const common::IdentityReply& ide
 }
 
 auto standing_of(const MetServer& met) {
-    return std::make_tuple(met.by_job, met.distance, met.user, met.is_system, met.aside);
+    // Another user's server, which only root meets, may claim any job.
+    return std::make_tuple(met.user == 2, met.by_job, met.distance, met.user, met.is_system, met.aside);
 }
 
 }  // namespace
@@ -60,10 +61,10 @@ pmix_status_t read_requests(common::InfoView infos, transport::EnvironmentReader
     requests.any = first_of({{std::string(server), true, Of::server},
                              {std::string(system), true, Of::either},
                              {of_server, true, Of::server},
-                             {of_system, true, Of::either},
+                             {of_system, false, Of::either},
                              {temporary, false, Of::server}});
     requests.system = first_of(
-        {{std::string(system), true, Of::system}, {of_system, true, Of::system}, {temporary, false, Of::system}});
+        {{std::string(system), true, Of::system}, {of_system, false, Of::system}, {temporary, false, Of::system}});
     return PMIX_SUCCESS;
 }
 
@@ -82,7 +83,9 @@ bool is_hostname(std::string_view one, std::string_view other) noexcept {
 MetServer placed_server(SurveyedServer&& server, const std::vector<pid_t>& ancestors, const FolderRequest& folder,
                         bool by_job, uid_t me) {
     MetServer met;
-    for (const pid_t pid : {server.peer.pid, static_cast<pid_t>(server.identity.launcher)}) {
+    // The kernel names the server's process; its launcher is its own claim.
+    const bool is_trusted = server.peer.uid == me || server.peer.uid == 0;
+    for (const pid_t pid : {server.peer.pid, is_trusted ? static_cast<pid_t>(server.identity.launcher) : pid_t{0}}) {
         const auto at = pid > 0 ? std::find(ancestors.begin(), ancestors.end(), pid) : ancestors.end();
         met.distance = std::min(met.distance, static_cast<size_t>(at - ancestors.begin()));
     }

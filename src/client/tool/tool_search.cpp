@@ -379,8 +379,10 @@ class Search {
         const std::vector<pid_t> ancestors = ancestry_of(::getpid());
         std::optional<ProcId> was_attached;
         std::vector<MetServer> met;
+        // Half of the time is for the hello.
+        const Deadline until = deadline_.is_never() ? deadline_ : Deadline::in_ms(deadline_.remaining_ns() / 2'000'000);
         survey_servers(
-            transport::list_servers(), demand.trust, deadline_, io_,
+            transport::list_servers(), demand.trust, until, io_,
             [&](SurveyedServer& server) {
                 // A launcher has a server of its own.
                 if (server.peer.pid == ::getpid()) return Visited::not_meant;
@@ -427,7 +429,8 @@ class Search {
         return PMIX_ERR_NOT_AVAILABLE;
     }
 
-    // The server in the process that was named, or those of the launcher that it is. Nobody else is asked.
+    // The server in the process that was named, or those of the launcher that it is. Where one of them runs, no other
+    // is asked.
     Result<ToolFound> in_process() {
         if (!is_there(options_.pid)) return PMIX_ERR_UNREACH;
         SurveyQuestion question;
@@ -435,12 +438,14 @@ class Search {
             const std::vector<pid_t> line = ancestry_of(pid);
             return pid == options_.pid || std::find(line.begin(), line.end(), options_.pid) != line.end();
         };
-        return listed(
-            [this](const common::IdentityReply& identity, pid_t pid) {
-                if (pid == options_.pid) return Fit::by_name;
-                return identity.launcher == static_cast<uint32_t>(options_.pid) ? Fit::by_job : Fit::no;
-            },
-            {true, Trust::any_for_root, options_.requests.server}, question);
+        const auto fits = [this](const common::IdentityReply& identity, pid_t pid) {
+            if (pid == options_.pid) return Fit::by_name;
+            return identity.launcher == static_cast<uint32_t>(options_.pid) ? Fit::by_job : Fit::no;
+        };
+        auto found = listed(fits, {true, Trust::any_for_root, options_.requests.server}, question);
+        if (found || found.status() != PMIX_ERR_UNREACH) return found;
+        // A launcher whose daemons are not its descendants: only their servers' answers name it.
+        return listed(fits, {true, Trust::own_or_root, options_.requests.server});
     }
 
     bool is_hostname_here() const {

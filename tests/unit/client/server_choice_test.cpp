@@ -122,6 +122,27 @@ TEST(ServerChoice, Order_NearestAncestor_ThenPreferredFolder_ThenTheLowestRank) 
     EXPECT_FALSE(has_alike(all, 2, 2)) << "two servers of one session";
 }
 
+// Only root meets it. Process 1 is in everybody's line, and any server may claim to have the job.
+TEST(ServerChoice, AnotherUsersServer_ThatClaimsALauncherAndTheJob_IsLast) {
+    std::vector<MetServer> all;
+    SurveyedServer other;
+    other.identity = identity_in("/t");
+    other.identity.server = common::ProcId("other", 0);
+    other.identity.launcher = 9;
+    other.peer = {77, ::geteuid() + 1, ::getegid()};
+    all.push_back(placed_server(std::move(other), {10, 9, 8}, {}, false, ::geteuid()));
+    all.push_back(met("mine", 0, 78));
+    all.back().by_job = true;
+    sort_servers(all);
+    EXPECT_EQ("mine", all[0].server.identity.server.nspace);
+}
+
+TEST(ServerChoice, InheritedFolderOfTheSystem_Prefers) {
+    const auto inherited = requests_of({{"PMIX_SYSTEM_TMPDIR", "/v"}});
+    EXPECT_EQ("/v", inherited.any.path);
+    EXPECT_FALSE(inherited.any.required || inherited.system.required) << "servers of jobs are elsewhere";
+}
+
 TEST(ServerChoice, Alike_TwoSessions_OrOneNameTwice) {
     std::vector<MetServer> sessions, twice;
     sessions.push_back(met("a", 0, 77));
