@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "head.h"
 #include "mesh.h"
 #include "report.h"
 
@@ -72,13 +73,13 @@ static bool flag_for(const pmix_app_t* app, const pmix_info_t* job_info, size_t 
 
 /* Ranks in a directive of the whole spawn are those of its first job. */
 static pmix_status_t read_stops(struct debug_app* debug, const pmix_app_t* app, const pmix_info_t* job_info,
-                                size_t ninfo, struct ranks own, struct ranks all) {
+                                size_t ninfo, struct ranks own, struct ranks all, bool of_first) {
     pmix_status_t status = PMIX_SUCCESS;
     for (size_t i = 0; i < STOPS && status == PMIX_SUCCESS; i++) {
         const bool is_own = info_find(app->info, app->ninfo, kStops[i].key) != NULL;
         const pmix_value_t* value = value_for(app, job_info, ninfo, kStops[i].key);
         if (value) status = read_stop(debug, i, value, is_own ? own : all);
-        if (!is_own && debug->apart) wire_free(&debug->ranks[i]);
+        if (!is_own && !of_first) wire_free(&debug->ranks[i]);
     }
     return status;
 }
@@ -136,7 +137,9 @@ pmix_status_t debug_read(struct debug_app* debugs, const pmix_app_t* apps, size_
         alone = alone && debugs[i].debugger;
         if (!debugs[i].apart && apps[i].maxprocs > 0) all.count += (uint32_t)apps[i].maxprocs;
     }
-    struct ranks own = {0, 0};
+    const bool none_common = all.count == 0; /* each application is a job apart */
+    bool is_first = true;
+    uint32_t before = 0;
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) {
         struct debug_app* debug = &debugs[i];
         status = read_target(debug, &apps[i], job_info, ninfo);
@@ -145,9 +148,12 @@ pmix_status_t debug_read(struct debug_app* debugs, const pmix_app_t* apps, size_
             if (alone && !debug->target.nspace[0]) return PMIX_ERR_BAD_PARAM;
             status = read_counts(debug, &apps[i], job_info, ninfo, alone);
         } else if (status == PMIX_SUCCESS) {
-            own.first = debug->apart ? 0 : own.first + own.count;
-            own.count = apps[i].maxprocs > 0 ? (uint32_t)apps[i].maxprocs : 0;
-            status = read_stops(debug, &apps[i], job_info, ninfo, own, debug->apart ? own : all);
+            const struct ranks own = {debug->apart ? 0 : before, apps[i].maxprocs > 0 ? (uint32_t)apps[i].maxprocs : 0};
+            if (none_common && is_first) all = own;
+            const bool of_first = !debug->apart || (none_common && is_first);
+            if (!debug->apart) before += own.count;
+            is_first = false;
+            status = read_stops(debug, &apps[i], job_info, ninfo, own, all, of_first);
         }
     }
     return status;
@@ -273,8 +279,10 @@ static bool is_of_init(const char* breakpoint) {
 /* Once for each time that all of them wait: a rank may initialise again, and a program stop at several places. */
 static void report_if_all_wait(struct job* job, enum stop stop, const char* breakpoint) {
     bool any = false;
+    if (job->launch_failed || head_is_ending()) return;
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        const struct proc* proc = &job->procs[rank];
+        struct proc* proc = &job->procs[rank];
+        if (proc->phase == PROC_ENDED) proc->stands = 0;
         if (!(proc->stops & stop) || proc->phase == PROC_ENDED) continue;
         if (!(proc->stands & stop)) return;
         any = true;

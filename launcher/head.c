@@ -182,6 +182,11 @@ void head_job_over(struct job* job) {
     if (!jobs_first() && !starts_in_progress()) quit();
 }
 
+/* The command line's own job has no parent that would decide. */
+static bool tells_parent(const struct job* job) {
+    return (job->wanted & TELLS_PARENT) != 0 && job->parent.nspace[0] != '\0';
+}
+
 /* --- processes ---------------------------------------------------------------------------------------------------- */
 
 /* True: its own job ends with it, and nothing else. */
@@ -203,7 +208,7 @@ static bool report_end(const struct job* job, uint32_t rank, int wait_status, bo
     if (job->wanted & IS_RECOVERABLE) return false;
     if (exit_status == 0) exit_status = code;
     if (options->continuous) return false;
-    if (job->wanted & TELLS_PARENT) return true; /* which decides what to do about it */
+    if (tells_parent(job)) return true; /* which decides what to do about it */
     report_jobs_terminated();
     head_end_everything(code);
     return false;
@@ -287,7 +292,7 @@ static void on_abort(int from, uint64_t id, struct buffer* body) {
         size_t ntargets = count ? count : 1;
         const bool alone = job && all_of_job(targets, ntargets, job);
         const bool recoverable = alone && (job->wanted & IS_RECOVERABLE);
-        const bool told = alone && (job->wanted & TELLS_PARENT);
+        const bool told = alone && tells_parent(job);
         head_expect_end_of(targets, ntargets, !job);
         note_abort(targets, ntargets, &caller, code);
         if (exit_status == 0 && !recoverable) exit_status = code;
@@ -465,6 +470,9 @@ static void liaison_ready(int fd, short events, void* argument) {
     if (tidings.gone && !ending) {
         head_say("the tool that has started this is gone: ending the job");
         head_end_everything(128 + SIGHUP);
+    } else if (!starts_begun() && !ending && (!tidings.good || tidings.unmet)) {
+        head_say("the directives of the tool that has started this cannot be had");
+        head_end_everything(127);
     } else if (!starts_begun() && !ending) {
         starts_begin(&tidings);
     }

@@ -229,7 +229,12 @@ static void leave_stopped(pid_t pid) {
     const int kinds = WSTOPPED | WEXITED | WNOWAIT;
     while (waitid(P_PID, (id_t)pid, &info, kinds) != 0 && errno == EINTR) continue;
     if (info.si_code != CLD_TRAPPED || ptrace(PTRACE_DETACH, pid, NULL, (void*)(intptr_t)SIGSTOP) != 0) return;
-    while (waitid(P_PID, (id_t)pid, &info, kinds) != 0 && errno == EINTR) continue;
+    /* A SIGCONT from elsewhere may have taken the stop away. */
+    const double until = loop_now() + kMostUntilExec;
+    for (info.si_pid = 0; info.si_pid == 0 && loop_now() < until;) {
+        if (waitid(P_PID, (id_t)pid, &info, kinds | WNOHANG) != 0 && errno != EINTR) return;
+        if (info.si_pid == 0) poll(NULL, 0, 1);
+    }
 }
 
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {

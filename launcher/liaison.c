@@ -2,8 +2,11 @@
 #include "liaison.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pmix_tool.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +21,15 @@ static const double kEnd = 5; /* seconds */
 
 static pmix_proc_t self;
 static pmix_proc_t tool;
-static atomic_bool initialised;
+static atomic_bool initialised, refused;
 static int line;
 
 const char* liaison_name(void) {
     const char *name = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
     const bool by_tool = getenv("PMIX_LAUNCHER_RNDZ_URI") || getenv("PMIX_KEEPALIVE_PIPE");
-    return by_tool && name && *name && rank && strcmp(rank, "0") == 0 ? name : NULL;
+    /* Jobs are named after it, and have folders of their names. */
+    const bool fits = name && *name && strlen(name) < PMIX_MAX_NSLEN - 11 && !strchr(name, '/');
+    return by_tool && fits && rank && strcmp(rank, "0") == 0 ? name : NULL;
 }
 
 /* --- that process ------------------------------------------------------------------------------------------------- */
@@ -43,8 +48,12 @@ static void notify(pmix_status_t code, const pmix_proc_t* to) {
 static void* obey(void* unused) {
     (void)unused;
     char letter;
+    struct pollfd more = {line, POLLIN, 0};
     while (read(line, &letter, 1) == 1) {
-        for (; !initialised; usleep(50000)) notify(PMIX_DEBUGGER_RELEASE, &self);
+        while (!initialised && !refused) {
+            notify(PMIX_DEBUGGER_RELEASE, &self);
+            if (poll(&more, 1, 50) != 0) break; /* the line may end meanwhile */
+        }
     }
     if (initialised) PMIx_tool_finalize();
     _exit(0);
@@ -59,7 +68,10 @@ static void tell(char kind, const pmix_value_t* directives) {
     if (given) {
         const size_t without = body.size;
         const bool good = wire_put_infos(&body, directives->data.darray->array, directives->data.darray->size);
-        if (!good || body.size > MOST_BYTES) body.size = without;
+        if (!good || body.size > MOST_BYTES) {
+            body.size = without;
+            body.data[0] = 'x'; /* the job cannot be started as the tool wants it */
+        }
     }
     while (send(line, body.data, body.size, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
     wire_free(&body);
@@ -67,8 +79,11 @@ static void tell(char kind, const pmix_value_t* directives) {
 
 static void tool_gone(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
                       pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
-    (void)handler, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
-    tell('g', NULL);
+    (void)handler, (void)info, (void)ninfo, (void)results, (void)nresults;
+    /* Another process of the tool's spawn may end. */
+    const bool of_neighbour =
+        status == PMIX_ERR_LOST_CONNECTION && source && PMIX_CHECK_NSPACE(source->nspace, self.nspace);
+    if (!of_neighbour) tell('g', NULL);
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
@@ -86,12 +101,14 @@ static _Noreturn void be_the_process(void) {
     pmix_value_t *parent = NULL, *directives = NULL;
     pmix_status_t ends[] = {PMIX_EVENT_JOB_END, PMIX_ERR_LOST_CONNECTION};
     prctl(PR_SET_NAME, "pmixrun-liaison");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     PMIX_LOAD_PROCID(&self, liaison_name(), 0);
     unsetenv("PMIX_LAUNCHER_RNDZ_FILE"); /* which is to have the address of our server */
     if (pthread_create(&thread, NULL, obey, NULL) != 0) _exit(1);
     if (PMIx_tool_init(&self, NULL, 0) != PMIX_SUCCESS) {
+        refused = true;
         tell('d', NULL);
-        pause();
+        for (;;) pause();
     }
     initialised = true;
     get(PMIX_PARENT_ID, &parent);
@@ -107,6 +124,8 @@ static _Noreturn void be_the_process(void) {
 
 int liaison_start(void) {
     int ends[2];
+    const char* pipe = getenv("PMIX_KEEPALIVE_PIPE");
+    if (pipe && atoi(pipe) > 2) fcntl(atoi(pipe), F_SETFD, FD_CLOEXEC); /* no process of a job holds it open */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return -1;
     const pid_t pid = fork();
     if (pid == 0) {
@@ -138,7 +157,9 @@ struct tidings liaison_read(int from) {
     const ssize_t size = recv(from, bytes, MOST_BYTES, MSG_DONTWAIT);
     if (size > 0) {
         struct buffer body = wire_view(bytes, (size_t)size);
-        tidings.gone = wire_get_u8(&body) == 'g';
+        const uint8_t kind = wire_get_u8(&body);
+        tidings.gone = kind == 'g';
+        tidings.unmet = kind == 'x';
         wire_get_proc(&body, &tidings.tool);
         tidings.good = !body.bad;
         if (body.position < body.size) tidings.infos = wire_get_infos(&body, &tidings.count);

@@ -8,7 +8,8 @@
  *
  * What this owns: that process and the line to it. It ends when the line is closed.
  * Which thread calls it: the first, before there are others; then the head's loop.
- * What can go wrong: the tool's server does not take it: the job starts without directives. */
+ * What can go wrong: the tool's server does not take it: the job starts without directives. It ends, or its directives
+ * are too long: the job does not start. */
 #ifndef PMIXRUN_LIAISON_H
 #define PMIXRUN_LIAISON_H
 
@@ -27,6 +28,7 @@ void liaison_end(int line);
 struct tidings {
     bool good;          /* false: there is no more */
     bool gone;          /* the tool has ended; else the job is to be started */
+    bool unmet;         /* its directives are more than the line takes */
     pmix_proc_t tool;   /* empty namespace: unknown */
     pmix_info_t* infos; /* its directives; infos_free() */
     size_t count;

@@ -284,11 +284,16 @@ static pmix_status_t prepare_all(const struct spawn* spawn, struct app* apps, ui
     pmix_status_t status = PMIX_SUCCESS;
     struct launch** last = first;
     uint32_t done = 0;
+    uint64_t total = 0;
     while (done < count && status == PMIX_SUCCESS) {
         const uint32_t next = done == 0 ? together : done + 1, size = next - done;
         struct app* own = memcpy(xcalloc(size, sizeof *own), apps + done, size * sizeof *own);
         status = prepare(spawn, own, size, &debugs[done], done == 0 ? NULL : *first, last);
-        if (status == PMIX_SUCCESS) last = &(*last)->next;
+        if (status == PMIX_SUCCESS) {
+            total += (*last)->job->size;
+            last = &(*last)->next;
+            if (total > MAX_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
+        }
         done = next;
     }
     if (status == PMIX_SUCCESS) return status;
@@ -314,6 +319,8 @@ void on_spawn(int from, uint64_t id, struct buffer* body) {
         mesh_reply(from, id, head_is_ending() ? PMIX_ERR_JOB_CANCELED : PMIX_ERR_BAD_PARAM, NULL);
         return;
     }
+    /* The end of a parent that is no job of ours is not known here. */
+    if (!job_find(spawn.parent.nspace)) spawn.wanted &= ~(uint32_t)ENDS_WITH_PARENT;
     struct app* apps = apps_get(body, count);
     struct debug_app* debugs = debug_get(body, count);
     struct launch* first = NULL;

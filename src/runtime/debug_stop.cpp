@@ -61,15 +61,23 @@ bool is_to_stop(client::Session& session) {
 
 // More than one release may come.
 struct Stop {
+    std::string nspace;  // the process's own: the end of a neighbour is no release
     transport::Waiter waiter;
     std::atomic<bool> over{false};
 };
 
-void released(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], size_t ninfos, pmix_info_t*, size_t,
-              pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+bool is_of_neighbour(const Stop& stop, pmix_status_t status, const pmix_proc_t* source) noexcept {
+    return status == PMIX_ERR_LOST_CONNECTION && source != nullptr &&
+           common::nspace_view(source->nspace) == stop.nspace;
+}
+
+void released(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t infos[], size_t ninfos, pmix_info_t*,
+              size_t, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
     void* stop = nullptr;
     InfoView(infos, ninfos).get(PMIX_EVENT_RETURN_OBJECT, &stop);
-    if (stop != nullptr && !static_cast<Stop*>(stop)->over.exchange(true)) static_cast<Stop*>(stop)->waiter.complete();
+    if (stop != nullptr && !is_of_neighbour(*static_cast<Stop*>(stop), status, source) &&
+        !static_cast<Stop*>(stop)->over.exchange(true))
+        static_cast<Stop*>(stop)->waiter.complete();
     done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
@@ -90,6 +98,7 @@ void stop_for_debugger(Library& library, const char* where) {
     client::Session& session = library.client();
     if (!session.connected() || !is_to_stop(session)) return;
     Stop stop;
+    stop.nspace = session.self().nspace;
     void* object = &stop;
     InfoList infos;
     if (infos.append_number(PMIX_EVENT_RETURN_OBJECT, object, PMIX_POINTER) != PMIX_SUCCESS) return;
