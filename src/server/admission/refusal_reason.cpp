@@ -7,7 +7,7 @@ using common::ProcId;
 
 namespace {
 
-// A stranger's text, without line ends and control characters.
+// The name that an unregistered process gives itself, without line ends and control characters.
 std::string printable(std::string text) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';

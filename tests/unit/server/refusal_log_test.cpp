@@ -47,7 +47,7 @@ TEST_F(RefusalLogTest, NamespaceNeverRegistered) {
     EXPECT_TRUE(has(log, "is refused: PMIX_ERR_NOT_FOUND, \"another\":0: the namespace was never registered")) << log;
 }
 
-// A stranger's name can neither end a line of the log nor control a terminal.
+// The name of an unregistered process can neither end a line of the log nor control a terminal.
 TEST_F(RefusalLogTest, NamespaceWithControlCharacters_IsShownWithoutThem) {
     const std::string log = refused({"a\nserver warn: b\x1b[2J", 0});
     EXPECT_TRUE(has(log, "\"a?server warn: b?[2J\":0: the namespace was never registered")) << log;
