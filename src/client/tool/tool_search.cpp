@@ -390,7 +390,8 @@ class Search {
                 if (fitting == Fit::no || !satisfies(options_.requests, demand.folder, server.identity))
                     return Visited::not_meant;
                 if (attached_(server.identity.server)) {
-                    was_attached = server.identity.server;
+                    // One that only has the job of this name is not the one that was named, which may still start.
+                    if (fitting == Fit::by_name) was_attached = server.identity.server;
                     return Visited::meant;
                 }
                 const bool is_the_process = options_.way == ToolOptions::Way::pid && server.peer.pid == options_.pid;
