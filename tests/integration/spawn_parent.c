@@ -88,6 +88,7 @@ static pmix_proc_state_t state_in_table(const char* nspace, pmix_rank_t rank) {
     const pmix_proc_info_t* rows = results->value.data.darray->array;
     const pmix_proc_state_t state = rows[rank].state;
     PMIX_INFO_FREE(results, nresults);
+    PMIX_INFO_DESTRUCT(&about);
     return state;
 }
 

@@ -377,6 +377,7 @@ static int of_server(const char* nspace) {
     CHECK_OK(PMIx_tool_init(&me, NULL, 0));
     CHECK_OK(PMIx_tool_get_servers(&servers, &n));
     CHECK(n == 1 && PMIX_CHECK_NSPACE(servers[0].nspace, nspace));
+    free(servers);
     CHECK_OK(PMIx_tool_finalize());
     return 0;
 }
