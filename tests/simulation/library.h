@@ -9,16 +9,14 @@
 
 namespace pmix::simulation {
 
-#define SIMULATED_FUNCTIONS(F)                                                                                      \
-    F(Init)                                                                                                         \
-    F(Finalize)                                                                                                     \
-    F(Put)                                                                                                          \
-    F(Commit)                                                                                                       \
-    F(Fence) F(Get) F(Publish) F(Lookup) F(Unpublish) F(Connect) F(Disconnect) F(Group_construct) F(Group_destruct) \
-        F(Register_event_handler) F(Notify_event) F(Info_load) F(Info_destruct) F(Value_load) F(Value_destruct)     \
-            F(Load_nspace) F(Pdata_destruct) F(server_init) F(server_finalize) F(server_register_nspace)            \
-                F(server_register_client) F(server_deregister_client) F(server_deregister_nspace) F(Info_xfer)      \
-                    F(server_setup_fork) F(server_dmodex_request) F(Error_string)
+// clang-format off
+#define SIMULATED_FUNCTIONS(F) \
+    F(Init) F(Finalize) F(Put) F(Commit) F(Fence) F(Get) F(Publish) F(Lookup) F(Unpublish) F(Connect) F(Disconnect) \
+    F(Group_construct) F(Group_destruct) F(Register_event_handler) F(Notify_event) F(Info_load) F(Info_destruct) \
+    F(Info_xfer) F(Value_load) F(Value_destruct) F(Load_nspace) F(Pdata_destruct) F(server_init) F(server_finalize) \
+    F(server_register_nspace) F(server_register_client) F(server_deregister_client) F(server_deregister_nspace) \
+    F(server_setup_fork) F(server_dmodex_request) F(Error_string)
+// clang-format on
 
 // Its functions, as PMIx_NAME.
 struct Library {
