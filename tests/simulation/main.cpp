@@ -206,8 +206,10 @@ int run(const Options& options) {
 }  // namespace pmix::simulation
 
 int main(int argc, char** argv) {
-    // Addresses are the same in each run of a seed.
-    if ((personality(0xffffffff) & ADDR_NO_RANDOMIZE) == 0 && personality(ADDR_NO_RANDOMIZE) != -1) {
+    // Addresses are the same in each run of a seed, where that is permitted; and the copies have room for their
+    // variables of threads.
+    if (getenv("GLIBC_TUNABLES") == nullptr) {
+        personality(ADDR_NO_RANDOMIZE);
         setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=16384", 1);
         execv("/proc/self/exe", argv);
     }
