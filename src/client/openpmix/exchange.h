@@ -132,7 +132,7 @@ class OpenPmixExchange {
             then(status, got);
         });
     }
-    // What an answer says, or that it cannot be read. No status is positive.
+    // The status in an answer, or that the answer cannot be read. No status is positive.
     template <class Answer>
     pmix_status_t status_of(common::Bytes answer, Answer* got) const {
         const pmix_status_t status = decode(answer, got);

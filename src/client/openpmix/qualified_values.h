@@ -20,10 +20,10 @@ namespace pmix::client {
 // Is it the key of such a value, encoded, or of a deleted one?
 bool is_of_qualified(std::string_view key, common::Bytes value, bool deleted);
 
-// Such arrays: has the release names for all of their keys?
+// True: the release has names for all keys in these arrays.
 bool are_known(const openpmix::Traits& traits, const openpmix::KeyValues& arrays);
 
-// What a Get of a value that is stored under this key is to ask.
+// The question that a Get of a value stored under this key sends.
 struct QualifiedQuestion {
     std::string primary;
     std::shared_ptr<const common::InfoList> qualifiers;
@@ -31,7 +31,7 @@ struct QualifiedQuestion {
 // None: the infos have no qualifiers. Without a primary key: it is longer than its part of the stored key.
 std::optional<QualifiedQuestion> qualified_question(std::string_view stored_key, const common::InfoView& infos);
 
-// What has come, as it is stored here. A value of the primary key is an answer to the question.
+// Both turn received values into the form in which they are stored. A value of the primary key answers the question.
 void store_qualified(openpmix::KeyValues& values);
 void store_answer(openpmix::KeyValues& values, const QualifiedQuestion& question);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which processes started which, and which are stopped, as /proc has it.
+// The ancestors of a process, and whether it is stopped, by /proc.
 //
 // Free functions, any thread; nothing is owned. An answer may be old when it is read: it orders servers and saves
 // waits, and no trust is put in it. What can go wrong: no /proc, or a process that is gone: it has no parent.

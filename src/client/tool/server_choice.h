@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the servers that answered a tool means: what the tool names or inherits narrows, and the rest is an order.
+// Chooses among the servers that have answered a tool: attributes and variables narrow, and the rest is an order.
 //
 // Pure but for the file system, which resolves the names of folders; any thread. The nearest ancestor of the tool comes
 // first (the job in which it runs), then servers of the tool's own user, then root's; of these those of sessions before
@@ -31,8 +31,8 @@ struct FolderRequest {
     Of of = Of::server;
 };
 
-// As the tool's attributes and its environment have them. An attribute narrows, and so does a variable of its name,
-// unless the server has been named; TMPDIR prefers.
+// Read from the tool's attributes and its environment. An attribute narrows, and so does the variable
+// PMIX_SERVER_TMPDIR, unless the server has been named; the variables PMIX_SYSTEM_TMPDIR and TMPDIR only prefer.
 struct ServerRequests {
     FolderRequest server;  // of a server that is named by its namespace or process
     FolderRequest any;     // of one that nothing else is named of
