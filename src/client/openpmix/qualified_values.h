@@ -23,7 +23,7 @@ bool is_of_qualified(std::string_view key, common::Bytes value, bool deleted);
 // True: the release has names for all keys in these arrays.
 bool are_known(const openpmix::Traits& traits, const openpmix::KeyValues& arrays);
 
-// The question that a Get of a value stored under this key sends.
+// The request of a Get for a value stored under this key.
 struct QualifiedQuestion {
     std::string primary;
     std::shared_ptr<const common::InfoList> qualifiers;
@@ -31,7 +31,7 @@ struct QualifiedQuestion {
 // None: the infos have no qualifiers. Without a primary key: it is longer than its part of the stored key.
 std::optional<QualifiedQuestion> qualified_question(std::string_view stored_key, const common::InfoView& infos);
 
-// Both turn received values into the form in which they are stored. A value of the primary key answers the question.
+// Received values in their stored form. A value of the primary key answers the question.
 void store_qualified(openpmix::KeyValues& values);
 void store_answer(openpmix::KeyValues& values, const QualifiedQuestion& question);
 
