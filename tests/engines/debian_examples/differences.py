@@ -77,6 +77,7 @@ KNOWN = {
     "group_invite_timeout": [("beside served sid", r"", "PMIX_ERR_PARTIAL_SUCCESS here (decision R10)")],
     "group_lcl_cid": [("beside debian-12", r"", "Open MPI 4.1 has no groups with contexts"),
                       ("beside served debian-12 debian-13", r"", "fails there under its own launcher too"),
+                      ("client debian-13", r"", "5.0.7 gives the name first, which the program takes for the context, and fails"),
                       ("beside served client sid", r"LOCAL CID|Group construct complete", "the text of a value is each library's own, and so is the order of a group's infos")],
     "hello": [("beside debian-11 debian-12 debian-13", r"Query returned|KEY: |Key |\{key=", "its launcher answers no query for process sets"),
               ("client debian-13", r"Query returned|KEY: |Key ", "of an answer whose status says that nothing was found the values are dropped there"),
