@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
             status = failed(kProgram.name, key.c_str(),
                             rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : rc);
         } else if (line.has("json")) {
-            out += (out.empty() ? "" : ",") + json_text(key) + ":{\"value\":" + json(data[i].value) +
+            out += json_comma(out);
+            out += json_text(key) + ":{\"value\":" + json(data[i].value) +
                    ",\"publisher\":" + json_text(shown(data[i].proc)) + "}";
         } else {
             std::printf("%s: %s (from %s)\n", key.c_str(), shown(data[i].value).c_str(), shown(data[i].proc).c_str());

@@ -47,7 +47,8 @@ void show_variables(bool as_json) {
             // What is shown may be sent to others.
             if (value != nullptr && name == "PMIX_WIREUP_TOKEN") value = "set";
             if (as_json) {
-                out += (out.empty() ? "" : ",") + json_text(name) + ":{\"read by\":" + json_text(row.readers) +
+                out += json_comma(out);
+                out += json_text(name) + ":{\"read by\":" + json_text(row.readers) +
                        ",\"meaning\":" + json_text(row.meaning) +
                        (value == nullptr ? "" : ",\"value\":" + json_text(value)) + "}";
             } else if (value == nullptr) {

@@ -120,7 +120,8 @@ int list_jobs(const CommandLine& line, std::vector<std::string> jobs, std::strin
         const std::string part = part_of_job(line, job, *rows);
         if (line.has("json")) {
             if (!part.empty()) std::fprintf(stderr, "%s: %s: %s\n", kProgram.name, job.c_str(), part.c_str());
-            out += (out.empty() ? "" : ",") + json_text(job) + ":" + json(all);
+            out += json_comma(out);
+            out += json_text(job) + ":" + json(all);
             continue;
         }
         std::printf("job %s\n  %8s %-16s %8s %-24s %s\n", job.c_str(), "rank", "node", "pid", "state", "program");

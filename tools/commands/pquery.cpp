@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
             status = failed(kProgram.name, name.c_str(),
                             answers.status == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_ERR_NOT_FOUND : answers.status);
         } else if (line.has("json")) {
-            out += (out.empty() ? "" : ",") + json_text(name) + ":" + json(*value);
+            out += json_comma(out);
+            out += json_text(name) + ":" + json(*value);
         } else {
             std::printf("%s: %s\n", name.c_str(), shown(*value).c_str());
         }

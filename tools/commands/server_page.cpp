@@ -183,14 +183,13 @@ bool is_list(const char* key) {
 }
 
 std::string list_json(const pmix_info_t* infos, size_t n, const char* key) {
-    std::string out = json_text(key) + ":[";
-    bool first = true;
+    std::string elements;
     for (size_t i = 0; i < n; ++i) {
         if (!PMIx_Check_key(infos[i].key, key)) continue;
-        out += (first ? "" : ",") + json(infos[i].value);
-        first = false;
+        elements += json_comma(elements);
+        elements += json(infos[i].value);
     }
-    return out + "]";
+    return json_text(key) + ":[" + elements + "]";
 }
 
 std::string fields_json(const pmix_info_t* infos, size_t n) {
@@ -355,7 +354,9 @@ std::string server_json(const pmix_info_t* infos, size_t n) {
     for (size_t i = 0; i < n; ++i) {
         size_t parts = 0;
         const pmix_info_t* inner = infos_in(infos[i].value, parts);
-        if (PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) jobs += (jobs.empty() ? "" : ",") + job_json(inner, parts);
+        if (!PMIx_Check_key(infos[i].key, WIREUP_REPORT_JOB)) continue;
+        jobs += json_comma(jobs);
+        jobs += job_json(inner, parts);
     }
     return "{" + fields_json(infos, n) + json_text(WIREUP_REPORT_JOB) + ":[" + jobs + "]," +
            list_json(infos, n, WIREUP_REPORT_COLLECTIVE) + "," + list_json(infos, n, WIREUP_REPORT_REQUEST) + "}";

@@ -427,6 +427,10 @@ size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
+const char* json_comma(const std::string& elements_so_far) {
+    return elements_so_far.empty() ? "" : ",";
+}
+
 std::string json_text(const std::string& text) {
     std::string out = "\"";
     for (size_t i = 0; i < text.size();) {

@@ -115,6 +115,8 @@ std::string shown(const pmix_proc_t& proc);
 // (NaN, infinite) is null, and bytes that are no UTF-8 are U+FFFD.
 std::string json(const pmix_value_t& value);
 std::string json_text(const std::string& text);
+// The text before the next element of a list or object: a comma, or nothing before the first element.
+const char* json_comma(const std::string& elements_so_far);
 std::string json_infos(const pmix_info_t* infos, size_t n);
 
 // False: no job of this name is in the server or its resource manager, and no tool of the server has it.
