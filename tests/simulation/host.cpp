@@ -22,11 +22,62 @@ Node& this_node() {
     return *static_cast<Node*>(t_self->process->user);
 }
 
-std::string operation_name(const char* kind, const pmix_proc_t procs[], size_t n) {
-    std::string name = kind;
+// The library keeps to what a host may rely on.
+void expect(const char* upcall, bool kept, const char* what) {
+    if (kept) return;
+    std::printf("WRONG the %s upcall %s\n", upcall, what);
+    std::fflush(stdout);
+    _exit(1);
+}
+
+const pmix_info_t* info_of(const pmix_info_t infos[], size_t n, const char* key) {
     for (size_t i = 0; i < n; ++i)
-        name += ' ' + (procs[i].rank == PMIX_RANK_WILDCARD ? std::string("*") : std::to_string(procs[i].rank));
-    return name;
+        if (std::strcmp(infos[i].key, key) == 0) return &infos[i];
+    return nullptr;
+}
+bool is_true(const pmix_info_t* info) {
+    return info != nullptr && info->value.type == PMIX_BOOL && info->value.data.flag;
+}
+
+void expect_user(const char* upcall, const pmix_info_t infos[], size_t n) {
+    const pmix_info_t *user = info_of(infos, n, PMIX_USERID), *group = info_of(infos, n, PMIX_GRPID);
+    expect(upcall, user != nullptr && user->value.type == PMIX_UINT32 && user->value.data.uint32 == geteuid(),
+           "does not name the user");
+    expect(upcall, group != nullptr && group->value.type == PMIX_UINT32 && group->value.data.uint32 == getegid(),
+           "does not name the user's group");
+}
+
+void expect_proc(const char* upcall, const pmix_proc_t* proc) {
+    expect(upcall,
+           std::strcmp(proc->nspace, kJob) == 0 &&
+               (proc->rank == PMIX_RANK_WILDCARD ||
+                proc->rank < static_cast<uint32_t>(ResourceManager::get().size.ranks())),
+           "names a process that is none");
+}
+
+Directives expect_operation(const char* upcall, const pmix_proc_t procs[], size_t n, const pmix_info_t infos[],
+                            size_t ninfos) {
+    const auto& rm = ResourceManager::get();
+    expect(upcall, n > 0, "has no members");
+    for (size_t i = 0; i < n; ++i) expect_proc(upcall, &procs[i]);
+    bool has_own = false;
+    for (int r : rm.members_of(procs, n)) has_own |= rm.node_of(r) == this_node().index;
+    expect(upcall, has_own, "has no member of its node");
+    expect_user(upcall, infos, ninfos);
+    const pmix_info_t* status = info_of(infos, ninfos, PMIX_LOCAL_COLLECTIVE_STATUS);
+    expect(upcall, status != nullptr && status->value.type == PMIX_STATUS, "has no status of its node's members");
+    expect(upcall, is_true(info_of(infos, ninfos, PMIX_SORTED_PROC_ARRAY)), "does not say that its members are sorted");
+    for (size_t i = 1; i < n; ++i) expect(upcall, procs[i - 1].rank < procs[i].rank, "has members that are not sorted");
+    const pmix_info_t* limit = info_of(infos, ninfos, PMIX_TIMEOUT);
+    return {limit == nullptr ? 0 : limit->value.data.integer * 1000, is_true(info_of(infos, ninfos, PMIX_COLLECT_DATA)),
+            is_true(info_of(infos, ninfos, PMIX_GROUP_ASSIGN_CONTEXT_ID))};
+}
+
+bool spans_nodes(const pmix_proc_t procs[], size_t n) {
+    const auto& rm = ResourceManager::get();
+    bool spans = false;
+    for (int r : rm.members_of(procs, n)) spans |= rm.node_of(r) != this_node().index;
+    return spans;
 }
 
 // For upcalls that have nothing but a status to answer.
@@ -57,29 +108,35 @@ pmix_status_t local_status(const pmix_info_t infos[], size_t n) {
 pmix_status_t fence(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos, char* data,
                     size_t ndata, pmix_modex_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
+    const Directives asked = expect_operation("fence", procs, n, infos, ninfos);
+    expect("fence", spans_nodes(procs, n), "has no members on other nodes");
+    expect("fence", ndata > 0, "has no data");
+    expect("fence", asked.collects || ndata < 64, "has data that nobody has asked for");
+    expect("fence", info_of(infos, ninfos, PMIX_COLLECT_DATA) != nullptr, "does not say whether there are data");
     ResourceManager::Part part{&this_node(),
                                local_status(infos, ninfos),
+                               asked,
                                {data, data + ndata},
-                               [cb, of](pmix_status_t status, const std::vector<char>& all) {
+                               [cb, of](pmix_status_t status, const std::vector<char>& all, uint32_t) {
                                    auto* kept = new std::vector<char>(all);
                                    cb(
                                        status, kept->data(), kept->size(), of,
                                        [](void* p) { delete static_cast<std::vector<char>*>(p); }, kept);
                                }};
     std::free(data);
-    rm.take_part(operation_name("fence", procs, n), rm.members_of(procs, n), std::move(part));
-    return PMIX_SUCCESS;
+    return rm.take_part("fence", rm.members_of(procs, n), std::move(part));
 }
 
 pmix_status_t join_operation(const char* kind, const pmix_proc_t procs[], size_t n, const pmix_info_t infos[],
                              size_t ninfos, pmix_op_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
-    rm.take_part(
-        operation_name(kind, procs, n), rm.members_of(procs, n),
-        {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) {
-             cb(status, of);
-         }});
-    return PMIX_SUCCESS;
+    const Directives asked = expect_operation(kind, procs, n, infos, ninfos);
+    return rm.take_part(kind, rm.members_of(procs, n),
+                        {&this_node(),
+                         local_status(infos, ninfos),
+                         asked,
+                         {},
+                         [cb, of](pmix_status_t status, const std::vector<char>&, uint32_t) { cb(status, of); }});
 }
 pmix_status_t connect(const pmix_proc_t procs[], size_t n, const pmix_info_t infos[], size_t ninfos,
                       pmix_op_cbfunc_t cb, void* of) {
@@ -93,18 +150,40 @@ pmix_status_t disconnect(const pmix_proc_t procs[], size_t n, const pmix_info_t 
 pmix_status_t group(pmix_group_operation_t op, char* name, const pmix_proc_t procs[], size_t n,
                     const pmix_info_t infos[], size_t ninfos, pmix_info_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
-    rm.take_part(
-        operation_name((std::string(op == PMIX_GROUP_CONSTRUCT ? "construct " : "destruct ") + name).c_str(), procs, n),
-        rm.members_of(procs, n),
-        {&this_node(), local_status(infos, ninfos), {}, [cb, of](pmix_status_t status, const std::vector<char>&) {
-             cb(status, nullptr, 0, of, nullptr, nullptr);
+    const char* kind = op == PMIX_GROUP_CONSTRUCT ? "construct" : "destruct";
+    const Directives asked = expect_operation(kind, procs, n, infos, ninfos);
+    return rm.take_part(
+        std::string(kind) + ' ' + name, rm.members_of(procs, n),
+        {&this_node(),
+         local_status(infos, ninfos),
+         asked,
+         {},
+         [cb, of, pmix = this_node().pmix](pmix_status_t status, const std::vector<char>&, uint32_t number) {
+             if (number == 0 || status != PMIX_SUCCESS) return cb(status, nullptr, 0, of, nullptr, nullptr);
+             const size_t id = number;
+             auto* info = new pmix_info_t;
+             pmix->Info_load(info, PMIX_GROUP_CONTEXT_ID, &id, PMIX_SIZE);
+             cb(
+                 status, info, 1, of, [](void* p) { delete static_cast<pmix_info_t*>(p); }, info);
          }});
-    return PMIX_SUCCESS;
 }
 
-pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t, pmix_modex_cbfunc_t cb, void* of) {
+pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t infos[], size_t n, pmix_modex_cbfunc_t cb,
+                           void* of) {
     auto& rm = ResourceManager::get();
-    if (proc->rank >= static_cast<uint32_t>(rm.size.ranks())) return PMIX_ERR_NOT_FOUND;
+    expect_user("direct modex", infos, n);
+    const pmix_info_t* key = info_of(infos, n, PMIX_REQUIRED_KEY);
+    expect("direct modex", key != nullptr && key->value.type == PMIX_STRING && key->value.data.string[0] == 'k',
+           "names no key");
+    expect_proc("direct modex", proc);
+    expect("direct modex", rm.node_of(static_cast<int>(proc->rank)) != this_node().index,
+           "asks for data of its own node");
+    if (rm.fails()) {
+        rm.failed_modex.insert({this_node().index, static_cast<int>(proc->rank)});
+        if (dice().one_in(2)) return kHostFailure;
+        rm.post(this_node(), [cb, of] { cb(kHostFailure, nullptr, 0, of, nullptr, nullptr); });
+        return PMIX_SUCCESS;
+    }
     Node& target = *rm.nodes[static_cast<size_t>(rm.node_of(static_cast<int>(proc->rank)))];
     if (target.lost) return PMIX_ERR_NOT_FOUND;
     struct Request {
@@ -115,9 +194,9 @@ pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
     auto* request = new Request{&this_node(), cb, of};
     const pmix_proc_t wanted = *proc;
     rm.post(target, [&target, wanted, request] {
-        const auto answer = [](pmix_status_t status, char* data, size_t n, void* p) {
+        const auto answer = [](pmix_status_t status, char* data, size_t bytes, void* p) {
             auto* r = static_cast<Request*>(p);
-            auto* copy = new std::vector<char>(data, data + n);
+            auto* copy = new std::vector<char>(data, data + bytes);
             ResourceManager::get().post(*r->from, [r, status, copy] {
                 r->cb(
                     status, copy->data(), copy->size(), r->of,
@@ -131,30 +210,33 @@ pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
     return PMIX_SUCCESS;
 }
 
-pmix_status_t publish(const pmix_proc_t*, const pmix_info_t infos[], size_t n, pmix_op_cbfunc_t cb, void* of) {
+pmix_status_t publish(const pmix_proc_t* proc, const pmix_info_t infos[], size_t n, pmix_op_cbfunc_t cb, void* of) {
     auto& all = ResourceManager::get().published;
+    expect_proc("publish", proc);
+    expect_user("publish", infos, n);
     for (size_t i = 0; i < n; ++i) {
-        if (infos[i].key[0] != 'p' || std::strchr(infos[i].key, '.') != nullptr || infos[i].value.type != PMIX_UINT32)
-            continue;
-        if (!all.emplace(infos[i].key, infos[i].value.data.uint32).second)
-            return status_later(cb, of, PMIX_ERR_DUPLICATE_KEY);
+        if (infos[i].key[0] != 'p' || std::strchr(infos[i].key, '.') != nullptr) continue;
+        if (all.count(infos[i].key) != 0) return status_later(cb, of, PMIX_ERR_DUPLICATE_KEY);
+        pmix_info_t copy;
+        this_node().pmix->Info_xfer(&copy, &infos[i]);
+        all[infos[i].key] = {this_node().pmix, copy.value};
     }
     return status_later(cb, of);
 }
 
-pmix_status_t lookup(const pmix_proc_t*, char** keys, const pmix_info_t[], size_t, pmix_lookup_cbfunc_t cb, void* of) {
-    auto& all = ResourceManager::get().published;
-    const std::string key = keys[0];
-    const auto found = all.find(key);
-    const uint32_t value = found == all.end() ? 0 : found->second;
-    const pmix_status_t status = found == all.end() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
-    ResourceManager::get().post(this_node(), [cb, of, key, value, status] {
-        if (status != PMIX_SUCCESS) return cb(status, nullptr, 0, of);
+pmix_status_t lookup(const pmix_proc_t* proc, char** keys, const pmix_info_t infos[], size_t n, pmix_lookup_cbfunc_t cb,
+                     void* of) {
+    expect_proc("lookup", proc);
+    expect_user("lookup", infos, n);
+    expect("lookup", keys != nullptr && keys[0] != nullptr && keys[1] == nullptr, "has not the one key");
+    ResourceManager::get().post(this_node(), [cb, of, key = std::string(keys[0])] {
+        const auto& all = ResourceManager::get().published;
+        const auto found = all.find(key);
+        if (found == all.end()) return cb(PMIX_ERR_NOT_FOUND, nullptr, 0, of);
         pmix_pdata_t data{};
         std::strcpy(data.key, key.c_str());
         std::strcpy(data.proc.nspace, kJob);
-        data.value.type = PMIX_UINT32;
-        data.value.data.uint32 = value;
+        data.value = found->second.value;
         cb(PMIX_SUCCESS, &data, 1, of);
     });
     return PMIX_SUCCESS;
@@ -165,6 +247,8 @@ pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_ra
                      size_t n, pmix_op_cbfunc_t cb, void* of) {
     auto& rm = ResourceManager::get();
     const Node& from = this_node();
+    expect_proc("event", source);
+    expect("event", range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL, "has an event that stays on its node");
     for (const auto& node : rm.nodes) {
         if (node.get() == &from || node->lost) continue;
         auto* copies = new std::vector<pmix_info_t>(n);
@@ -184,20 +268,20 @@ pmix_status_t unpublish(const pmix_proc_t*, char** keys, const pmix_info_t[], si
     return status_later(cb, of);
 }
 
-pmix_server_module_t module() {
+pmix_server_module_t module(const HostWays& ways) {
     pmix_server_module_t m{};
     m.client_connected2 = client_connected;
     m.client_finalized = client_finalized;
     m.abort = aborted;
-    m.fence_nb = fence;
-    m.direct_modex = direct_modex;
-    m.publish = publish;
+    if (ways.has(Lacks::fence)) m.fence_nb = fence;
+    if (ways.has(Lacks::modex)) m.direct_modex = direct_modex;
+    if (ways.has(Lacks::publish)) m.publish = publish;
     m.lookup = lookup;
     m.unpublish = unpublish;
-    m.notify_event = notify;
-    m.connect = connect;
+    if (ways.has(Lacks::notify)) m.notify_event = notify;
+    if (ways.has(Lacks::connect)) m.connect = connect;
     m.disconnect = disconnect;
-    m.group = group;
+    if (ways.has(Lacks::group)) m.group = group;
     return m;
 }
 
@@ -247,8 +331,8 @@ ResourceManager& ResourceManager::get() {
     return *g_manager;
 }
 
-ResourceManager::ResourceManager(const Size& s, const std::vector<Library>& copies)
-    : size(s), clients(static_cast<size_t>(s.ranks())), copies_(copies) {
+ResourceManager::ResourceManager(const Size& s, const std::vector<Library>& copies, const HostWays& how)
+    : size(s), ways(how), clients(static_cast<size_t>(s.ranks())), copies_(copies) {
     g_manager = this;
     for (int i = 0; i < s.nodes; ++i) {
         nodes.push_back(std::make_unique<Node>());
@@ -304,16 +388,33 @@ std::vector<int> ResourceManager::members_of(const pmix_proc_t procs[], size_t n
     return {members.begin(), members.end()};
 }
 
-void ResourceManager::take_part(const std::string& name, const std::vector<int>& members, Part part) {
+bool ResourceManager::fails() const {
+    return ways.fails_in != 0 && dice().one_in(ways.fails_in);
+}
+
+pmix_status_t ResourceManager::take_part(const std::string& kind, const std::vector<int>& members, Part part) {
+    const std::string name = operation_name(kind, members);
     auto& open = operations_[name];
     size_t mine = 0;
-    const auto has_joined = [&](const Operation& o) {
-        return std::any_of(o.parts.begin(), o.parts.end(), [&](const Part& p) { return p.node == part.node; });
+    const auto is_other = [&](const Operation& o) {
+        const int limit = o.outcome.asked.milliseconds;
+        return (limit != 0 && now() > o.began + limit * kMillisecond) ||
+               std::any_of(o.parts.begin(), o.parts.end(), [&](const Part& p) { return p.node == part.node; });
     };
-    while (mine < open.size() && has_joined(open[mine])) ++mine;
-    if (mine == open.size()) open.push_back({members, {}});
+    while (mine < open.size() && is_other(open[mine])) ++mine;
+    if (mine == open.size()) open.push_back({members, {}, {}, now()});
+    Answered& outcome = open[mine].outcome;
+    outcome.asked.milliseconds = std::max(outcome.asked.milliseconds, part.asked.milliseconds);
+    outcome.asked.collects |= part.asked.collects;
+    outcome.asked.assigns |= part.asked.assigns;
+    pmix_status_t rc = PMIX_SUCCESS;
+    if (outcome.status == PMIX_SUCCESS && part.asked.milliseconds == 0 && fails() && dice().one_in(2)) {
+        outcome.status = rc = kHostFailure;
+        part.answer = nullptr;
+    }
     open[mine].parts.push_back(std::move(part));
-    end_if_complete(open, mine);
+    end_if_complete(name, open, mine);
+    return rc;
 }
 
 bool ResourceManager::is_alive(int rank) const {
@@ -321,36 +422,46 @@ bool ResourceManager::is_alive(int rank) const {
     return p == nullptr || p->alive;
 }
 
-bool ResourceManager::end_if_complete(std::deque<Operation>& open, size_t i) {
+bool ResourceManager::end_if_complete(const std::string& name, std::deque<Operation>& open, size_t i) {
     std::set<Node*> missing;
     for (int r : open[i].members)
         if (is_alive(r)) missing.insert(nodes[static_cast<size_t>(node_of(r))].get());
-    pmix_status_t status = PMIX_SUCCESS;
+    Answered& outcome = open[i].outcome;
     for (const Part& p : open[i].parts) {
         missing.erase(p.node);
-        if (p.status != PMIX_SUCCESS) status = p.status;
+        if (outcome.status == PMIX_SUCCESS) outcome.status = p.status;
     }
     if (!missing.empty()) return false;
     for (int r : open[i].members)
-        if (!is_alive(r) && status == PMIX_SUCCESS) status = PMIX_ERR_PARTIAL_SUCCESS;
+        if (!is_alive(r) && outcome.status == PMIX_SUCCESS) outcome.status = PMIX_ERR_PARTIAL_SUCCESS;
+    if (outcome.status == PMIX_SUCCESS && fails()) outcome.status = kHostFailure;
+    if (outcome.asked.assigns) outcome.number = ++last_number_;
+    outcome.late = outcome.asked.milliseconds != 0 && ways.late_in != 0 && dice().one_in(ways.late_in);
     const auto done = std::make_shared<Operation>(std::move(open[i]));
     open.erase(open.begin() + static_cast<long>(i));
     const auto data = std::make_shared<std::vector<char>>();
     for (const Part& p : done->parts) data->insert(data->end(), p.data.begin(), p.data.end());
-    for (size_t k = 0; k < done->parts.size(); ++k)
-        post(*done->parts[k].node, [done, data, k, status] { done->parts[k].answer(status, *data); });
+    for (size_t k = 0; k < done->parts.size(); ++k) {
+        if (done->parts[k].answer == nullptr) continue;
+        Node& node = *done->parts[k].node;
+        post(node, [done, data, k] { done->parts[k].answer(done->outcome.status, *data, done->outcome.number); });
+        if (!done->outcome.late) continue;
+        node.inbox.back().at += (done->outcome.asked.milliseconds + 2000) * kMillisecond;
+        alarm_at(node.inbox.back().at);
+    }
+    answered[name].push_back(done->outcome);
     return true;
 }
 
 void ResourceManager::look_again() {
     for (auto& [name, open] : operations_)
         for (size_t i = 0; i < open.size();)
-            if (!end_if_complete(open, i)) ++i;
+            if (!end_if_complete(name, open, i)) ++i;
 }
 
 void ResourceManager::daemon(Node& node, const std::function<void(int, const Library&)>& client) {
     const Library& pmix = *node.pmix;
-    pmix_server_module_t callbacks = module();
+    pmix_server_module_t callbacks = module(ways);
     std::string hostname = "n" + std::to_string(node.index), names, ranks;
     pmix_info_t own[2];
     pmix.Info_load(&own[0], PMIX_HOSTNAME, hostname.c_str(), PMIX_STRING);

@@ -10,10 +10,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "simulation/library.h"
+#include "simulation/model.h"
 #include "simulation/program.h"
 #include "simulation/scheduler.h"
 
@@ -35,13 +37,14 @@ struct Node {
 
 class ResourceManager {
   public:
-    ResourceManager(const Size& size, const std::vector<Library>& copies);
+    ResourceManager(const Size& size, const std::vector<Library>& copies, const HostWays& ways);
     // Starts the daemons, which start the clients: `client` is the program of a rank.
     void start(std::function<void(int rank, const Library&)> client);
     bool all_ended() const;
     bool all_clients_ended() const;
 
     const Size size;
+    const HostWays ways;
     std::vector<std::unique_ptr<Node>> nodes;
     std::vector<Process*> clients;  // by rank; null: not started yet
     int node_of(int rank) const { return rank / size.ranks_per_node; }
@@ -50,20 +53,29 @@ class ResourceManager {
     void post(Node& node, std::function<void()> run);
     // The same, behind what has come from that node this way.
     void post_in_order(Node& node, const Node& from, std::function<void()> run);
-    // An operation in which each node of its members takes part, once.
+    // An operation in which each node of its members takes part, once. The directives are those of the node's members.
     struct Part {
         Node* node;
         pmix_status_t status;  // of its node's members
+        Directives asked;
         std::vector<char> data;
-        std::function<void(pmix_status_t, const std::vector<char>&)> answer;
+        std::function<void(pmix_status_t, const std::vector<char>&, uint32_t number)> answer;
     };
-    void take_part(const std::string& operation, const std::vector<int>& members, Part part);
+    // Returns what the upcall returns.
+    pmix_status_t take_part(const std::string& kind, const std::vector<int>& members, Part part);
     // A process has ended: operations do not wait for it any more.
     void look_again();
     bool is_alive(int rank) const;
     std::vector<int> members_of(const pmix_proc_t procs[], size_t n) const;
 
-    std::map<std::string, uint32_t> published;
+    bool fails() const;                                     // the seed decides that an upcall fails
+    std::map<std::string, std::vector<Answered>> answered;  // by operation_name
+    std::set<std::pair<int, int>> failed_modex;             // node of the reader, rank
+    struct Published {
+        const Library* pmix;
+        pmix_value_t value;
+    };
+    std::map<std::string, Published> published;
     static ResourceManager& get();
 
   private:
@@ -71,9 +83,12 @@ class ResourceManager {
     struct Operation {
         std::vector<int> members;
         std::vector<Part> parts;
+        Answered outcome;
+        Nanoseconds began;
     };
-    bool end_if_complete(std::deque<Operation>& open, size_t i);
+    bool end_if_complete(const std::string& name, std::deque<Operation>& open, size_t i);
     std::map<std::string, std::deque<Operation>> operations_;
+    uint32_t last_number_ = 0;
     const std::vector<Library>& copies_;
 };
 

@@ -15,7 +15,8 @@ namespace pmix::simulation {
     F(Group_construct) F(Group_destruct) F(Register_event_handler) F(Notify_event) F(Info_load) F(Info_destruct) \
     F(Info_xfer) F(Value_load) F(Value_destruct) F(Load_nspace) F(Pdata_destruct) F(server_init) F(server_finalize) \
     F(server_register_nspace) F(server_register_client) F(server_deregister_client) F(server_deregister_nspace) \
-    F(server_setup_fork) F(server_dmodex_request) F(Error_string)
+    F(server_setup_fork) F(server_dmodex_request) F(Error_string) F(Get_nb) F(Resolve_peers) F(Query_info) \
+    F(Deregister_event_handler) F(Info_free) F(Load_key)
 // clang-format on
 
 // Its functions, as PMIx_NAME.

@@ -43,11 +43,12 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     History history;
     history.size = scenario.size;
     history.program = scenario.program;
+    history.left.assign(static_cast<size_t>(history.size.ranks()), 0);
     history.died.assign(static_cast<size_t>(history.size.ranks()), 0);
     network().one_in = scenario.rare_in;
     network().torn_in = scenario.torn_in;
     begin(scenario.seed);
-    ResourceManager manager(history.size, copies);
+    ResourceManager manager(history.size, copies, scenario.host);
     manager.start([&history](int rank, const Library& pmix) { run_rank(rank, pmix, history); });
     const Nanoseconds limit = now() + kLimit;
     const auto over = [&] { return manager.all_ended() || is_stuck() || steps() > kSteps; };
@@ -67,6 +68,10 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
         }
     }
     wait_until(over, limit, "the end");
+    history.host = scenario.host;
+    history.has_faults = !scenario.faults.empty();
+    history.answered = manager.answered;
+    history.failed_modex = manager.failed_modex;
     bool wrong = false;
     for (const std::string& v : violations(history)) {
         std::printf("WRONG %s\n", v.c_str());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace pmix::simulation {
 
@@ -38,6 +39,18 @@ class Judge {
                     break;
                 case Kind::unpublish:
                     break;
+                case Kind::fetch:
+                case Kind::peers:
+                    fetch(c);
+                    break;
+                case Kind::publish:
+                    if (lacks(Lacks::publish) ? c.status != PMIX_ERR_NOT_SUPPORTED : c.status != PMIX_SUCCESS)
+                        wrong(c, "ends with " + std::to_string(c.status));
+                    break;
+                case Kind::notify:
+                    if (c.status != PMIX_SUCCESS && !(c.status == PMIX_ERR_NOT_SUPPORTED && lacks(Lacks::notify)))
+                        wrong(c, "fails with " + std::to_string(c.status));
+                    break;
                 default:
                     if (c.status != PMIX_SUCCESS) wrong(c, "fails with " + std::to_string(c.status));
             }
@@ -47,6 +60,8 @@ class Judge {
     }
 
   private:
+    static constexpr Nanoseconds kTravels = 150 * kMillisecond;  // an event, or a connection's end, at most
+
     const Step& step_of(const Call& c) const { return h_.program[static_cast<size_t>(c.step)]; }
     bool same_node(int a, int b) const { return a / h_.size.ranks_per_node == b / h_.size.ranks_per_node; }
     bool is_member(const Step& s, int rank) const {
@@ -62,21 +77,91 @@ class Judge {
                          std::to_string(c.rank) + ": " + what);
     }
 
+    bool lost_one(const Step& s) const {
+        return std::any_of(s.ranks.begin(), s.ranks.end(), [&](int r) { return h_.died[static_cast<size_t>(r)] != 0; });
+    }
+    bool spans_nodes(const Step& s) const {
+        return std::any_of(s.ranks.begin(), s.ranks.end(), [&](int r) { return !same_node(r, s.ranks[0]); });
+    }
+    bool lacks(Lacks what) const { return !h_.host.has(what); }
+
+    // What the resource manager has answered to this step; null: nothing yet, or it was never asked.
+    const Answered* answer_of(int step) const {
+        const Step& s = h_.program[static_cast<size_t>(step)];
+        const auto name = [](const Step& of) {
+            const bool has_group = of.kind == Kind::construct || of.kind == Kind::destruct;
+            return operation_name(name_of(of.kind) + (has_group ? " g" + std::to_string(of.key) : ""), of.ranks);
+        };
+        const auto all = h_.answered.find(name(s));
+        size_t before = 0;
+        for (size_t i = 0; i < static_cast<size_t>(step); ++i)
+            before += name(h_.program[i]) == name(s) && !by_step_[i].empty();
+        return all == h_.answered.end() || all->second.size() <= before ? nullptr : &all->second[before];
+    }
+
+    // How much later than the first member the last one has called.
+    Nanoseconds lateness(int step) const {
+        Nanoseconds first = kNever, last = 0;
+        for (const auto& [rank, call] : by_step_[static_cast<size_t>(step)]) {
+            first = std::min(first, call->from);
+            last = std::max(last, call->from);
+        }
+        return last - first;
+    }
+
+    // The one status that a collective operation may have where no process is lost; nothing: it is a matter of time.
+    std::optional<int> status_of(int step) const {
+        constexpr Nanoseconds kMargin = 400 * kMillisecond;  // a stopped process, or a slow message
+        const Step& s = h_.program[static_cast<size_t>(step)];
+        const bool unsupported = (s.kind == Kind::fence && lacks(Lacks::fence)) ||
+                                 ((s.kind == Kind::connect || s.kind == Kind::disconnect) && lacks(Lacks::connect)) ||
+                                 ((s.kind == Kind::construct || s.kind == Kind::destruct) && lacks(Lacks::group));
+        const Nanoseconds limit = s.milliseconds * kMillisecond;
+        const Answered* answer = answer_of(step);
+        if (limit != 0 && unsupported && spans_nodes(s)) return std::nullopt;     // each node ends its own part
+        if (limit != 0 && lateness(step) > limit + kMargin) return std::nullopt;  // members may have ended meanwhile
+        if (limit != 0 && answer != nullptr && answer->late) return PMIX_ERR_TIMEOUT;
+        if (limit != 0 && lateness(step) > limit - kMargin) return std::nullopt;
+        if (unsupported && (spans_nodes(s) || s.assigns)) return PMIX_ERR_NOT_SUPPORTED;
+        return answer == nullptr ? PMIX_SUCCESS : answer->status;
+    }
+
     // Nobody returns before all living members have called, and all have one status.
     void collective(const Call& c) {
         const Step& s = step_of(c);
-        bool lost_one = false;
-        for (int r : s.ranks) lost_one |= h_.died[static_cast<size_t>(r)] != 0;
-        if (c.status != PMIX_SUCCESS && !lost_one) return wrong(c, "fails with " + std::to_string(c.status));
+        const bool lost = lost_one(s);
+        const auto expected = status_of(c.step);
+        if (!lost && expected && c.status != *expected)
+            return wrong(c, "ends with " + std::to_string(c.status) + " in place of " + std::to_string(*expected));
+        if (!lost && !expected && c.status != PMIX_SUCCESS && c.status != PMIX_ERR_TIMEOUT &&
+            c.status != kHostFailure && c.status != PMIX_ERR_NOT_SUPPORTED && c.status != PMIX_ERR_PARTIAL_SUCCESS)
+            return wrong(c, "fails with " + std::to_string(c.status));
+        if (s.milliseconds != 0 && c.status == PMIX_SUCCESS && lateness(c.step) > (s.milliseconds + 400) * kMillisecond)
+            wrong(c, "succeeds although a member came after the limit");
         for (int r : s.ranks) {
             const Call* other = call_of(c.step, r);
-            if (other != nullptr && other->ended != 0 && other->status != c.status && r > c.rank)
+            if (expected && !(lost && s.milliseconds != 0) && other != nullptr && other->ended != 0 &&
+                other->status != c.status && r > c.rank)
                 wrong(c, "ends with " + std::to_string(c.status) + ", and at rank " + std::to_string(r) + " with " +
                              std::to_string(other->status));
             if (c.status == PMIX_SUCCESS && (other == nullptr || other->begun > c.ended) &&
                 h_.died[static_cast<size_t>(r)] == 0)
                 wrong(c, "returns before rank " + std::to_string(r) + " has called");
+            if (c.status == PMIX_SUCCESS && other != nullptr && other->ended != 0 && other->status == PMIX_SUCCESS &&
+                other->value != c.value)
+                wrong(c, "has number " + std::to_string(c.value) + ", and rank " + std::to_string(r) + " has " +
+                             std::to_string(other->value));
         }
+        if (c.status == PMIX_SUCCESS && (c.value != 0) != s.assigns) wrong(c, "has a number, or none, unasked");
+        if (s.milliseconds != 0 && !h_.has_faults && c.until - c.from > (s.milliseconds + 600) * kMillisecond)
+            wrong(c, "takes " + std::to_string((c.until - c.from) / kMillisecond) + " ms");
+        const Answered* answer = answer_of(c.step);
+        if (answer == nullptr || lost || (s.milliseconds != 0 && c.status == PMIX_ERR_TIMEOUT)) return;
+        if (answer->asked.milliseconds != s.milliseconds || answer->asked.collects != s.collects ||
+            answer->asked.assigns != s.assigns)
+            wrong(c, "reaches the resource manager with other directives");
+        if (c.status == PMIX_SUCCESS && answer->number != c.value)
+            wrong(c, "has not the number of the resource manager");
     }
 
     // All puts of a key by a rank, oldest first.
@@ -93,8 +178,9 @@ class Judge {
         uint64_t known = 0;
         for (size_t i = 0; i < h_.program.size(); ++i) {
             const Step& s = h_.program[i];
-            if (s.kind != Kind::fence || (collected && !s.collects) || !is_member(s, reader) || !is_member(s, target))
-                continue;
+            if (s.kind != Kind::fence || !is_member(s, reader) || !is_member(s, target)) continue;
+            // A node sends its data where one of its own processes asks for it (decision F3).
+            if (collected && !(s.collects && (!s.by_one || same_node(target, s.ranks[0])))) continue;
             const Call *mine = call_of(static_cast<int>(i), reader), *theirs = call_of(static_cast<int>(i), target);
             if (mine == nullptr || theirs == nullptr || mine->ended == 0 || mine->ended > point ||
                 mine->status != PMIX_SUCCESS)
@@ -125,6 +211,8 @@ class Judge {
 
     void get(const Call& c) {
         const Step& s = step_of(c);
+        if (!h_.has_faults && is_decided(c) && c.until - c.from > 500 * kMillisecond)
+            wrong(c, "takes " + std::to_string((c.until - c.from) / kMillisecond) + " ms");
         const auto all = puts(s.target, s.key);
         const bool own = s.target == c.rank, near = same_node(s.target, c.rank);
         const auto visible = [&](const Call& p) {
@@ -137,8 +225,9 @@ class Judge {
         for (const Call* p : all) {
             if (p->ended == 0) continue;
             const bool mine = own && p->ended < c.begun && !is_lost(*p, c.begun);
-            if (mine || is_committed(*p, known)) must = p;
-            if (mine || is_committed(*p, fresh)) newest_sure = p;
+            const bool goes = step_of(*p).scope != PMIX_INTERNAL;
+            if (mine || (goes && is_committed(*p, known))) must = p;
+            if (mine || (goes && is_committed(*p, fresh))) newest_sure = p;
         }
         if (c.status == PMIX_SUCCESS) {
             for (const Call* p : all) {
@@ -152,7 +241,9 @@ class Judge {
             return wrong(c, "gets " + std::to_string(c.value) + ", which nobody has put there");
         }
         const bool dead = h_.died[static_cast<size_t>(s.target)] != 0;
-        const bool may_be_elsewhere = !own && !near && (s.optional || s.immediate);
+        const bool failed =
+            c.status == kHostFailure && h_.failed_modex.count({c.rank / h_.size.ranks_per_node, s.target}) != 0;
+        const bool may_be_elsewhere = !own && !near && (s.optional || s.immediate || failed || lacks(Lacks::modex));
         const bool sure = must != nullptr && visible(*must) &&
                           !(may_be_elsewhere && (newest_sure == nullptr || !visible(*newest_sure)));
         // A later value of another scope takes the place of the one that was visible.
@@ -161,9 +252,20 @@ class Judge {
         if (sure && !hidden && !dead)
             wrong(c, "fails with " + std::to_string(c.status) + " although " + std::to_string(step_of(*must).value) +
                          " is there");
-        else if (c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT &&
+        else if (!failed && c.status != PMIX_ERR_NOT_FOUND && c.status != PMIX_ERR_TIMEOUT &&
                  c.status != PMIX_ERR_EXISTS_OUTSIDE_SCOPE && !dead)
             wrong(c, "fails with " + std::to_string(c.status));
+    }
+
+    // A request whose answer does not depend on what the target will do waits for messages only.
+    bool is_decided(const Call& c) const {
+        const Step& s = step_of(c);
+        const Nanoseconds left = h_.left[static_cast<size_t>(s.target)];
+        return s.optional || s.immediate || (s.milliseconds == 0 && left != 0 && left + kTravels < c.from) ||
+               std::any_of(h_.calls.begin(), h_.calls.end(), [&](const Call& o) {
+                   return s.milliseconds == 0 && o.rank == s.target && step_of(o).kind == Kind::commit &&
+                          o.ended != 0 && o.ended < c.begun;
+               });
     }
 
     bool in_range(const Step& s, int rank) const {
@@ -177,7 +279,8 @@ class Judge {
     void events() {
         std::map<std::pair<int, uint32_t>, uint64_t> delivered;
         for (const Delivery& d : h_.deliveries)
-            if (!delivered.emplace(std::pair(d.rank, d.event), d.position).second)
+            if (const auto [first, is_new] = delivered.emplace(std::pair(d.rank, d.event), d.position);
+                !is_new && !has_registered(d.rank, first->second, d.position))
                 found_.push_back("event " + std::to_string(d.event) + " reaches rank " + std::to_string(d.rank) +
                                  " twice");
         for (int rank = 0; rank < h_.size.ranks(); ++rank) {
@@ -188,13 +291,16 @@ class Judge {
                 const auto d = delivered.find({rank, s.value});
                 if (d == delivered.end()) {
                     if (c.ended != 0 && c.status == PMIX_SUCCESS && in_range(s, rank) &&
-                        listens(rank, s.key, c.begun) && h_.died[static_cast<size_t>(rank)] == 0 &&
-                        h_.died[static_cast<size_t>(c.rank)] == 0)
+                        c.until + kTravels < h_.left[static_cast<size_t>(rank)] &&
+                        (same_node(rank, c.rank) || !lacks(Lacks::notify)) && listens(rank, s.key, c.begun) &&
+                        h_.died[static_cast<size_t>(rank)] == 0 && h_.died[static_cast<size_t>(c.rank)] == 0)
                         wrong(c, "does not reach rank " + std::to_string(rank));
                     continue;
                 }
                 if (!in_range(s, rank))
                     wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
+                if (!may_hear(rank, s.key, d->second))
+                    wrong(c, "reaches a handler of rank " + std::to_string(rank) + " that is gone");
                 if (!listens(rank, s.key, c.begun)) continue;
                 uint64_t& before = last[c.rank];
                 if (d->second < before) wrong(c, "reaches rank " + std::to_string(rank) + " behind a later one");
@@ -205,9 +311,58 @@ class Judge {
     bool listens(int rank, int code, uint64_t before) const {
         for (const Call& c : h_.calls)
             if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.ended != 0 &&
-                c.ended < before && c.status == PMIX_SUCCESS && last_of(rank, Kind::again, UINT64_MAX) < c.begun)
+                c.ended < before && c.status == PMIX_SUCCESS && last_of(rank, Kind::again, UINT64_MAX) < c.begun &&
+                !is_deaf(rank, code, c.begun, UINT64_MAX))
                 return true;
         return false;
+    }
+    bool is_deaf(int rank, int code, uint64_t after, uint64_t until) const {
+        return std::any_of(h_.calls.begin(), h_.calls.end(), [&](const Call& c) {
+            return c.rank == rank && step_of(c).kind == Kind::deaf && step_of(c).key == code && c.begun > after &&
+                   c.ended != 0 && c.ended < until;
+        });
+    }
+    // A new handler gets what the server keeps, though one before it has had the same.
+    bool has_registered(int rank, uint64_t after, uint64_t until) const {
+        return std::any_of(h_.calls.begin(), h_.calls.end(), [&](const Call& c) {
+            return c.rank == rank && step_of(c).kind == Kind::listen && c.ended > after && c.begun < until;
+        });
+    }
+    bool may_hear(int rank, int code, uint64_t at) const {
+        for (const Call& c : h_.calls)
+            if (c.rank == rank && step_of(c).kind == Kind::listen && step_of(c).key == code && c.begun < at &&
+                !is_deaf(rank, code, c.begun, at))
+                return true;
+        return false;
+    }
+
+    // What the resource manager has registered is there at any time.
+    void fetch(const Call& c) {
+        const Step& s = step_of(c);
+        const auto ranks_of = [&](int node) {
+            uint32_t mask = 0;
+            for (int r = 0; r < h_.size.ranks(); ++r)
+                if (r / h_.size.ranks_per_node == node) mask |= 1u << r;
+            return mask;
+        };
+        if (s.kind == Kind::fetch && s.key == kOfNobody) {
+            if (c.status != PMIX_ERR_NOT_FOUND) wrong(c, "ends with " + std::to_string(c.status));
+            return;
+        }
+        int value = 0;
+        if (s.kind == Kind::peers)
+            value = static_cast<int>(ranks_of(s.key));
+        else if (s.key == kJobSize)
+            value = h_.size.ranks();
+        else if (s.key == kLocalRank)
+            value = s.target % h_.size.ranks_per_node;
+        else if (s.key == kHostname || s.key == kNodeNumber)
+            value = s.target / h_.size.ranks_per_node;
+        else
+            value = static_cast<int>(ranks_of(c.rank / h_.size.ranks_per_node));
+        if (c.status != PMIX_SUCCESS || static_cast<int>(c.value) != value)
+            wrong(c, "ends with " + std::to_string(c.status) + " and " + std::to_string(c.value) + " in place of " +
+                         std::to_string(value));
     }
 
     void lookup(const Call& c) {
@@ -216,7 +371,7 @@ class Judge {
         for (const Call& o : h_.calls) {
             const Step& other = step_of(o);
             if (other.key != s.key) continue;
-            if (other.kind == Kind::publish) published = &o;
+            if (other.kind == Kind::publish && o.status == PMIX_SUCCESS) published = &o;
             if (other.kind == Kind::unpublish) removed = &o;
         }
         if (c.status == PMIX_SUCCESS) {
@@ -238,6 +393,12 @@ class Judge {
 };
 
 }  // namespace
+
+std::string operation_name(const std::string& kind, const std::vector<int>& members) {
+    std::string name = kind;
+    for (int r : members) name += ' ' + std::to_string(r);
+    return name;
+}
 
 std::vector<std::string> violations(const History& history) {
     return Judge(history).all();

@@ -4,14 +4,15 @@
 #include <pmix_common.h>
 
 #include <algorithm>
+#include <set>
 
 namespace pmix::simulation {
 
 namespace {
 
-constexpr const char* kNames[] = {"put",      "commit",    "get",     "fence",      "publish",
-                                  "lookup",   "unpublish", "connect", "disconnect", "construct",
-                                  "destruct", "listen",    "notify",  "again",      "wait"};
+constexpr const char* kNames[] = {"put",       "commit",  "get",        "fence",     "publish",  "lookup",
+                                  "unpublish", "connect", "disconnect", "construct", "destruct", "listen",
+                                  "notify",    "again",   "wait",       "fetch",     "peers",    "deaf"};
 
 std::vector<int> all_ranks(const Size& size) {
     std::vector<int> all;
@@ -39,22 +40,37 @@ Program random_program(Dice& dice, const Size& size) {
     Program program;
     uint32_t values = 0;
     int groups = 0, published = 0, units = 0;
+    std::set<std::vector<int>> limited;  // a fence that has ended early leaves other nodes waiting in it
     const auto all = all_ranks(size);
+    std::vector<char> has_put(all.size()), has_committed(all.size());
     const auto rank = [&] { return static_cast<int>(dice.below(static_cast<uint32_t>(size.ranks()))); };
     while (static_cast<int>(program.size()) < size.steps) {
         Step s;
         s.unit = units++;
-        const uint32_t what = dice.below(112);
+        const uint32_t what = dice.below(124);
+        // One member comes after the limit, or all come in time.
+        const auto limit = [&] {
+            s.milliseconds = 1000;
+            if (dice.one_in(2)) return;
+            Step late = s;
+            late.kind = Kind::wait;
+            late.ranks = {s.ranks[dice.below(static_cast<uint32_t>(s.ranks.size()))]};
+            late.milliseconds = 1600 + static_cast<int>(dice.below(1500));
+            program.push_back(late);
+        };
         if (what < 30) {
             s.kind = Kind::put;
             s.ranks = {rank()};
             s.key = static_cast<int>(dice.below(4));
-            constexpr int kScopes[] = {PMIX_GLOBAL, PMIX_GLOBAL, PMIX_GLOBAL, PMIX_LOCAL, PMIX_REMOTE};
-            s.scope = kScopes[dice.below(5)];
+            constexpr int kScopes[] = {PMIX_GLOBAL, PMIX_GLOBAL, PMIX_GLOBAL, PMIX_GLOBAL,
+                                       PMIX_LOCAL,  PMIX_LOCAL,  PMIX_REMOTE, PMIX_INTERNAL};
+            s.scope = kScopes[dice.below(8)];
             s.value = ++values;
+            has_put[static_cast<size_t>(s.ranks[0])] = true;
         } else if (what < 42) {
             s.kind = Kind::commit;
             s.ranks = dice.one_in(2) ? all : std::vector<int>{rank()};
+            for (int r : s.ranks) has_committed[static_cast<size_t>(r)] |= has_put[static_cast<size_t>(r)];
         } else if (what < 64) {
             s.kind = Kind::get;
             s.ranks = dice.one_in(3) ? all : std::vector<int>{rank()};
@@ -63,11 +79,20 @@ Program random_program(Dice& dice, const Size& size) {
             s.optional = dice.one_in(5);
             s.immediate = !s.optional && dice.one_in(4);
             s.refresh = dice.one_in(10);
-            s.milliseconds = 1000;
+            s.later = dice.one_in(4);
+            s.pointer = dice.one_in(6);
+            s.fixed = !s.pointer && !s.later && dice.one_in(6);
+            // Without a limit where the target commits before it can wait for the reader.
+            s.milliseconds = has_committed[static_cast<size_t>(s.target)] && dice.one_in(2) ? 0 : 1000;
         } else if (what < 84) {
             s.kind = Kind::fence;
             s.ranks = dice.one_in(3) ? some_ranks(dice, size, 1) : all;
             s.collects = dice.one_in(2);
+            s.by_one = s.collects && dice.one_in(4);
+            if (s.ranks.size() > 1 && s.ranks != all && dice.one_in(3) && limited.insert(s.ranks).second)
+                limit();
+            else if (limited.count(s.ranks) != 0)
+                continue;
         } else if (what < 88) {
             s.kind = Kind::publish;
             s.ranks = {rank()};
@@ -86,12 +111,22 @@ Program random_program(Dice& dice, const Size& size) {
             s.kind = Kind::construct;
             s.ranks = some_ranks(dice, size, 2);
             s.key = groups++;
+            s.assigns = dice.one_in(2);
+            s.by_one = s.assigns && dice.one_in(3);
+            // Some members may have a group and others not: no more is done with it.
+            if (dice.one_in(4)) {
+                limit();
+                program.push_back(s);
+                continue;
+            }
             program.push_back(s);
-            if (dice.one_in(2)) {
+            s.assigns = s.by_one = false;
+            if (dice.one_in(2) && limited.count(s.ranks) == 0) {
                 s.kind = Kind::fence;
                 s.by_name = true;
+                s.collects = dice.one_in(2);
                 program.push_back(s);
-                s.by_name = false;
+                s.by_name = s.collects = false;
             }
             s.kind = Kind::destruct;
         } else if (what < 102) {
@@ -109,10 +144,23 @@ Program random_program(Dice& dice, const Size& size) {
         } else if (what < 110) {
             s.kind = Kind::again;
             s.ranks = {rank()};
-        } else {
+        } else if (what < 112) {
             s.kind = Kind::wait;
             s.ranks = {rank()};
             s.milliseconds = 1 + static_cast<int>(dice.below(400));
+        } else if (what < 118) {
+            s.kind = Kind::fetch;
+            s.ranks = dice.one_in(2) ? all : std::vector<int>{rank()};
+            s.key = static_cast<int>(dice.below(kJobData));
+            s.target = rank();
+        } else if (what < 121) {
+            s.kind = Kind::peers;
+            s.ranks = {rank()};
+            s.key = static_cast<int>(dice.below(static_cast<uint32_t>(size.nodes)));
+        } else {
+            s.kind = Kind::deaf;
+            s.ranks = some_ranks(dice, size, 1);
+            s.key = static_cast<int>(dice.below(2));
         }
         program.push_back(s);
     }

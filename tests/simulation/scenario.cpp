@@ -27,35 +27,48 @@ std::vector<int> ranks_in(const std::string& text) {
 }
 
 const char* name_of_scope(int scope) {
-    return scope == PMIX_GLOBAL ? "global" : scope == PMIX_LOCAL ? "local" : "remote";
+    return scope == PMIX_GLOBAL     ? "global"
+           : scope == PMIX_LOCAL    ? "local"
+           : scope == PMIX_INTERNAL ? "internal"
+                                    : "remote";
+}
+
+struct Flag {
+    const char* name;
+    bool Step::*of;
+};
+constexpr Flag kFlags[] = {{"collects", &Step::collects},   {"assigns", &Step::assigns},
+                           {"by_one", &Step::by_one},       {"by_name", &Step::by_name},
+                           {"immediate", &Step::immediate}, {"optional", &Step::optional},
+                           {"refresh", &Step::refresh},     {"pointer", &Step::pointer},
+                           {"fixed", &Step::fixed},         {"later", &Step::later}};
+
+bool* flag_of(Step& s, const std::string& word) {
+    for (const Flag& f : kFlags)
+        if (word == f.name) return &(s.*f.of);
+    return nullptr;
 }
 
 // "kind ranks unit [words]"
 bool read_step(std::istringstream& in, const std::string& kind, Step& s) {
     int k = 0;
-    while (k <= static_cast<int>(Kind::wait) && kind != name_of(static_cast<Kind>(k))) ++k;
+    while (k <= static_cast<int>(kLastKind) && kind != name_of(static_cast<Kind>(k))) ++k;
     std::string ranks, word;
-    if (k > static_cast<int>(Kind::wait) || !(in >> ranks)) return false;
+    if (k > static_cast<int>(kLastKind) || !(in >> ranks)) return false;
     s.kind = static_cast<Kind>(k);
     s.ranks = ranks_in(ranks);
     while (in >> word) {
         const int number = word.size() > 1 ? std::atoi(word.c_str() + 1) : 0;
-        if (word == "collects")
-            s.collects = true;
-        else if (word == "by_name")
-            s.by_name = true;
-        else if (word == "immediate")
-            s.immediate = true;
-        else if (word == "optional")
-            s.optional = true;
-        else if (word == "refresh")
-            s.refresh = true;
+        if (bool* flag = flag_of(s, word))
+            *flag = true;
         else if (word == "global")
             s.scope = PMIX_GLOBAL;
         else if (word == "local")
             s.scope = PMIX_LOCAL;
         else if (word == "remote")
             s.scope = PMIX_REMOTE;
+        else if (word == "internal")
+            s.scope = PMIX_INTERNAL;
         else if (word[0] == 'k')
             s.key = number;
         else if (word[0] == '=')
@@ -82,13 +95,10 @@ std::string text_of(const Step& s) {
     if (s.value != 0) text += " =" + std::to_string(s.value);
     if (s.kind == Kind::put) text += std::string(" ") + name_of_scope(s.scope);
     if (s.kind == Kind::notify) text += " r" + std::to_string(s.scope);
-    if (s.kind == Kind::get) text += " @" + std::to_string(s.target);
+    if (s.kind == Kind::get || s.kind == Kind::fetch) text += " @" + std::to_string(s.target);
     if (s.milliseconds != 0) text += " t" + std::to_string(s.milliseconds);
-    if (s.collects) text += " collects";
-    if (s.by_name) text += " by_name";
-    if (s.immediate) text += " immediate";
-    if (s.optional) text += " optional";
-    if (s.refresh) text += " refresh";
+    for (const Flag& f : kFlags)
+        if (s.*f.of) text += std::string(" ") + f.name;
     return text;
 }
 
@@ -103,6 +113,9 @@ Scenario random_scenario(uint64_t seed) {
     s.program = random_program(dice, s.size);
     s.rare_in = 10 + dice.below(100);
     s.torn_in = 4 + dice.below(40);
+    if (dice.one_in(2)) s.host.fails_in = 2 + dice.below(10);
+    if (dice.one_in(4)) s.host.late_in = 2 + dice.below(4);
+    if (dice.one_in(6)) s.host.lacks = static_cast<Lacks>(1u << dice.below(kLacks));
     if (dice.one_in(2)) return s;
     for (uint32_t n = 1 + dice.below(3); n > 0; --n)
         s.faults.push_back({static_cast<int>(dice.below(static_cast<uint32_t>(s.size.ranks()))), 50 + dice.below(800),
@@ -115,6 +128,7 @@ std::string text_of(const Scenario& s) {
     std::ostringstream out;
     out << "job " << s.seed << ' ' << s.size.nodes << ' ' << s.size.ranks_per_node << ' ' << s.rare_in << ' '
         << s.torn_in << '\n';
+    out << "host " << s.host.fails_in << ' ' << s.host.late_in << ' ' << static_cast<unsigned>(s.host.lacks) << '\n';
     for (const Fault& f : s.faults) out << "fault " << f.rank << ' ' << f.at << ' ' << f.stops / kMillisecond << '\n';
     for (const Step& step : s.program) out << text_of(step) << '\n';
     return out.str();
@@ -130,6 +144,10 @@ std::optional<Scenario> read_scenario(const std::string& text) {
         bool good;
         if (kind == "job") {
             good = bool(in >> s.seed >> s.size.nodes >> s.size.ranks_per_node >> s.rare_in >> s.torn_in);
+        } else if (kind == "host") {
+            unsigned lacks = 0;
+            good = bool(in >> s.host.fails_in >> s.host.late_in >> lacks);
+            s.host.lacks = static_cast<Lacks>(lacks);
         } else if (kind == "fault") {
             Fault f;
             good = bool(in >> f.rank >> f.at >> f.stops);

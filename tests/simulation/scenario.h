@@ -20,6 +20,7 @@ struct Scenario {
     uint64_t seed = 0;  // of the schedule
     Size size;
     uint32_t rare_in = 50, torn_in = 20;  // of the network
+    HostWays host;
     Program program;
     std::vector<Fault> faults;
 };
