@@ -57,6 +57,12 @@ bool Groups::answer_late(GroupCall call, const std::string& name, const Signatur
     return status.has_value();
 }
 
+void Groups::wait_late(Operation& op, MemberId member, Reply reply) {
+    if (op.has_joined(member)) return reply.status(PMIX_ERR_EXISTS);
+    const auto [at, is_first] = op.late_callers.try_emplace(member, std::move(reply));
+    if (!is_first) reply.status(PMIX_ERR_EXISTS);
+}
+
 void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     // Without a list of members, or with several leaders that do not know each other, only the host knows the rest.
     const bool none_named = request.procs.empty() && request.ranges.empty();
@@ -99,7 +105,7 @@ void Groups::construct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (first) *meant = begin(GroupCall::construct, request.name, std::move(signature), *member);
     if (*meant == nullptr) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Operation& op = **meant;
-    if (op.launched) return reply.status(PMIX_ERR_EXISTS);  // a second call of a process that is in it already
+    if (op.launched) return wait_late(op, *member, std::move(reply));
     if (first && !op.charge.set(peer.account(), named.size() * kMemoryOfMember)) {
         rounds_.erase(op.id);
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
@@ -145,7 +151,7 @@ void Groups::destruct(Peer& peer, common::GroupRequest& request, Reply reply) {
     if (first) open = begin(GroupCall::destruct, request.name, Signature(group->living()), *member);
     if (open == nullptr) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     Operation& op = *open;
-    if (op.launched) return reply.status(PMIX_ERR_EXISTS);
+    if (op.launched) return wait_late(op, *member, std::move(reply));
     if (first) {
         op.group = group->number;
         op.section.directives.tolerant = group->notify;
@@ -479,14 +485,17 @@ InfoList Groups::for_host(Operation& op) {
 }
 
 void Groups::ended(RoundId, Round& round, pmix_status_t status) {
-    const Operation& op = operation(round);
+    Operation& op = operation(round);
+    const pmix_status_t of_late_ones = op.formed ? PMIX_ERR_TIMEOUT : status;
+    for (auto& [member, reply] : op.late_callers) reply.status(of_late_ones);
     // A destruct that failed for good leaves nothing that could be destructed again.
     if (op.call == GroupCall::destruct && status != PMIX_ERR_TIMEOUT) registry_.groups().erase(op.group);
     // If the account is full or there is no memory, a late caller begins a new round; the others are told of this one.
     try {
-        EndedOperations::Ended kept{op.call, op.name, op.signature, {}, op.formed ? PMIX_ERR_TIMEOUT : status};
+        EndedOperations::Ended kept{op.call, op.name, op.signature, {}, of_late_ones};
         for (MemberId member : expected(op.signature))
-            if (!op.has_joined(member) && !is_gone(member)) kept.missing.push_back(member);
+            if (!op.has_joined(member) && op.late_callers.count(member) == 0 && !is_gone(member))
+                kept.missing.push_back(member);
         if (kept.missing.empty()) return;
         kept.user = op.account.get();
         if (kept.charge.set(op.account, Collective::memory_of(kept.signature))) ended_.keep(std::move(kept));

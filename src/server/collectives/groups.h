@@ -104,6 +104,7 @@ class Groups final : public CollectiveEngine {
         std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
         GroupSection section;            // of this node; after the host's answer, of all nodes
         std::vector<MemberId> joined;
+        std::map<MemberId, Reply> late_callers;  // who came when it was at the host already
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
         std::optional<common::ProcId> leader;
@@ -160,6 +161,9 @@ class Groups final : public CollectiveEngine {
 
     pmix_status_t admit(Operation& op, const Peer& peer, const common::InfoList& infos, common::Function function,
                         Reply& reply);
+    // A member that calls after the operation went to the host waits for its end, and is answered as one that calls
+    // after the end. PMIX_ERR_EXISTS: the member has called before.
+    static void wait_late(Operation& op, MemberId member, Reply reply);
     // signature null: whatever it was.
     bool answer_late(common::GroupCall call, const std::string& name, const Signature* signature, MemberId member,
                      Reply& reply);
@@ -194,6 +198,7 @@ class Groups final : public CollectiveEngine {
     bool anybody_here(const Group& group) const;
     static void drop_repeated(common::ProcList& procs);
     common::ProcList here(const common::ProcList& procs) const;
+    static Operation& operation(Round& round) noexcept { return static_cast<Operation&>(round); }
     static const Operation& operation(const Round& round) noexcept { return static_cast<const Operation&>(round); }
     Operation* find(RoundId id) noexcept { return static_cast<Operation*>(CollectiveEngine::find(id)); }
     // Null: the caller has begun too many that are not over.

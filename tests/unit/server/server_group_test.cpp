@@ -382,6 +382,28 @@ TEST(ServerGroupTest, OneUpcallWithSortedProcessesAndTheAnswerForAll) {
     EXPECT_EQ(2u, s.host.count("group"));
 }
 
+// The operation is at the host because its limit is over, and the host has not answered yet. rows: R3
+TEST(ServerGroupTest, Construct_MemberCallsWhileTheHostAnswersLate_EndsAsTheOthers) {
+    Setting s(2, 2);
+    s.host.styles["group"] = Style::later;
+    const uint32_t a = construct(s[0], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}));
+    ASSERT_TRUE(s.server->turn_until([&] { return s.host.waiting() == 1; })) << "the limit is over";
+    const uint32_t b = construct(s[1], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}));
+    EXPECT_STATUS(PMIX_ERR_EXISTS,
+                  done_of(s[1], construct(s[1], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}))).status);
+    EXPECT_STATUS(PMIX_ERR_EXISTS,
+                  done_of(s[0], construct(s[0], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}))).status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, done_of(s[0], a).status);
+    EXPECT_STATUS(PMIX_ERR_TIMEOUT, done_of(s[1], b).status);
+    s.host.answer_waiting();
+    // Both have had their answer: the next construct is a new one.
+    s.host.styles["group"] = Style::before_return;
+    const uint32_t c = construct(s[0], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}));
+    const uint32_t d = construct(s[1], {{"job", 0}, {"job", 1}, {"job", 2}}, timed({}));
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[0], c).status);
+    EXPECT_STATUS(PMIX_SUCCESS, done_of(s[1], d).status);
+}
+
 // What one member asks for, whichever calls first, reaches the host once.
 TEST(ServerGroupTest, Construct_DirectiveOfOneMember_HostIsToldOnce) {
     for (const char* key :
