@@ -48,10 +48,10 @@ void EventLoop::State::run_queue() noexcept {
 
 // Those that were there when it began, so that a step which comes again does not keep the loop.
 void EventLoop::State::take_steps() noexcept {
-    RecoveryStep* now = std::exchange(steps, nullptr);
-    if (now != nullptr) now->at_ = &now;
-    while (now != nullptr) {
-        RecoveryStep& step = *now;
+    due_steps = std::exchange(steps, nullptr);
+    if (due_steps != nullptr) due_steps->at_ = &due_steps;
+    while (due_steps != nullptr) {
+        RecoveryStep& step = *due_steps;
         step.withdraw();
         step.on_recovery();  // nothing of it after this: it may be gone
     }

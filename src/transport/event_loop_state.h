@@ -117,6 +117,7 @@ struct EventLoop::State {
     // By owner: a server and a client mostly, so that there is room without an allocation.
     std::array<std::pair<const void*, std::function<bool()>>, 8> recoveries;
     RecoveryStep* steps = nullptr;
+    RecoveryStep* due_steps = nullptr;  // those that take_steps() is about to run
     event retry_entry;
     bool retry_made = false;
     unsigned hops = 0;          // so often has the queue run again without a look at the descriptors between
