@@ -10,6 +10,7 @@
 #include <set>
 
 #include "simulation/host.h"
+#include "simulation/memory.h"
 #include "simulation/values.h"
 
 namespace pmix::simulation {
@@ -23,13 +24,20 @@ class Rank {
     void run() {
         pmix_proc_t self{};
         int status = pmix_.Init(&self, nullptr, 0);
-        if (status != PMIX_SUCCESS) return fail("PMIx_Init", status);
+        if (status != PMIX_SUCCESS) {
+            note("cannot initialise: %d", status);
+            history_.died[static_cast<size_t>(rank_)] = ++history_.positions;
+            if (refused_allocations() == 0) fail("PMIx_Init", status);
+            pmix_.Finalize(nullptr, 0);  // alone, where the server could not describe itself
+            return;
+        }
         if (self.rank != static_cast<uint32_t>(rank_))
             return fail("the rank of PMIx_Init", static_cast<int>(self.rank));
         for (size_t i = 0; i < history_.program.size(); ++i) {
             const Step& s = history_.program[i];
             bool mine = false;
             for (int r : s.ranks) mine |= r == rank_;
+            if (gives_up_) break;
             if (mine && !undone_.count(s.unit)) take(static_cast<int>(i), s);
         }
         wait_for_later();
@@ -38,7 +46,9 @@ class Rank {
         note("finalizes");
         history_.left[static_cast<size_t>(rank_)] = now();
         status = pmix_.Finalize(nullptr, 0);
-        if (status != PMIX_SUCCESS) return fail("PMIx_Finalize", status);
+        for (int tries = 0; status == PMIX_ERR_NOMEM && tries < 5; ++tries) status = pmix_.Finalize(nullptr, 0);
+        note("has finalized: %d", status);
+        if (status != PMIX_SUCCESS && refused_allocations() == 0) fail("PMIx_Finalize", status);
     }
 
   private:
@@ -54,7 +64,12 @@ class Rank {
         note("begins step %d: %s", index, text_of(s).c_str());
         uint32_t value = 0;
         if (s.kind == Kind::get && s.later) return get_later(s, at);
-        const int status = call(s, value);
+        int status = call(s, value);
+        // The others may have succeeded: all that is left to a program is to end.
+        const bool is_collective = s.kind == Kind::fence || s.kind == Kind::connect || s.kind == Kind::disconnect ||
+                                   s.kind == Kind::construct || s.kind == Kind::destruct || s.kind == Kind::again;
+        gives_up_ = history_.short_of_memory && is_collective && status != PMIX_SUCCESS && status != kHostFailure &&
+                    status != PMIX_ERR_NOT_SUPPORTED && status != PMIX_ERR_TIMEOUT;
         end(at, status, value);
         // Without the first part of what belongs together the others are not taken.
         if (status != PMIX_SUCCESS && (s.kind == Kind::construct || s.kind == Kind::connect)) undone_.insert(s.unit);
@@ -311,7 +326,8 @@ class Rank {
     static constexpr pmix_status_t kFirstCode = -3'000'000;  // beyond what the Standard has
     mutable std::map<int, size_t> listens_;                  // code: handler
     std::set<int> undone_;                                   // units
-    mutable int open_ = 0;                                   // requests of PMIx_Get_nb
+    bool gives_up_ = false;
+    mutable int open_ = 0;  // requests of PMIx_Get_nb
     const int rank_;
     const Library& pmix_;
     History& history_;

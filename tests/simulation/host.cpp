@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <typeinfo>
 
 #include "simulation/descriptors.h"
 #include "simulation/mappings.h"
+#include "simulation/memory.h"
 
 namespace pmix::simulation {
 
@@ -24,7 +26,7 @@ Node& this_node() {
 
 // The library keeps to what a host may rely on.
 void expect(const char* upcall, bool kept, const char* what) {
-    if (kept) return;
+    if (kept || refused_allocations() != 0) return;  // what there was no memory for is left out
     std::printf("WRONG the %s upcall %s\n", upcall, what);
     std::fflush(stdout);
     _exit(1);
@@ -152,20 +154,38 @@ pmix_status_t group(pmix_group_operation_t op, char* name, const pmix_proc_t pro
     auto& rm = ResourceManager::get();
     const char* kind = op == PMIX_GROUP_CONSTRUCT ? "construct" : "destruct";
     const Directives asked = expect_operation(kind, procs, n, infos, ninfos);
-    return rm.take_part(
-        std::string(kind) + ' ' + name, rm.members_of(procs, n),
-        {&this_node(),
-         local_status(infos, ninfos),
-         asked,
-         {},
-         [cb, of, pmix = this_node().pmix](pmix_status_t status, const std::vector<char>&, uint32_t number) {
-             if (number == 0 || status != PMIX_SUCCESS) return cb(status, nullptr, 0, of, nullptr, nullptr);
-             const size_t id = number;
-             auto* info = new pmix_info_t;
-             pmix->Info_load(info, PMIX_GROUP_CONTEXT_ID, &id, PMIX_SIZE);
-             cb(
-                 status, info, 1, of, [](void* p) { delete static_cast<pmix_info_t*>(p); }, info);
-         }});
+    std::vector<char> data;
+    if (const pmix_info_t* endpoint = info_of(infos, ninfos, PMIX_GROUP_ENDPT_DATA)) {
+        expect(kind, endpoint->value.type == PMIX_BYTE_OBJECT, "has endpoint data of another type");
+        data.assign(endpoint->value.data.bo.bytes, endpoint->value.data.bo.bytes + endpoint->value.data.bo.size);
+    }
+    const auto answer = [cb, of, pmix = this_node().pmix](pmix_status_t status, const std::vector<char>& all,
+                                                          uint32_t number) {
+        auto* results = new std::vector<pmix_info_t>;
+        if (number != 0 && (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS)) {
+            const size_t id = number;
+            pmix->Info_load(&results->emplace_back(), PMIX_GROUP_CONTEXT_ID, &id, PMIX_SIZE);
+        }
+        if (!all.empty()) {
+            const pmix_byte_object_t object{const_cast<char*>(all.data()), all.size()};
+            pmix->Info_load(&results->emplace_back(), PMIX_GROUP_ENDPT_DATA, &object, PMIX_BYTE_OBJECT);
+        }
+        struct Kept {
+            const Library* pmix;
+            std::vector<pmix_info_t>* results;
+        };
+        cb(
+            status, results->data(), results->size(), of,
+            [](void* p) {
+                const auto* kept = static_cast<Kept*>(p);
+                for (pmix_info_t& i : *kept->results) kept->pmix->Info_destruct(&i);
+                delete kept->results;
+                delete kept;
+            },
+            new Kept{pmix, results});
+    };
+    return rm.take_part(std::string(kind) + ' ' + name, rm.members_of(procs, n),
+                        {&this_node(), local_status(infos, ninfos), asked, std::move(data), answer});
 }
 
 pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t infos[], size_t n, pmix_modex_cbfunc_t cb,
@@ -308,10 +328,56 @@ pmix_status_t finish(F&& call) {
 }
 
 void must(const char* what, pmix_status_t status) {
-    if (status == PMIX_SUCCESS) return;
+    if (status == PMIX_SUCCESS || refused_allocations() != 0) return;
     std::printf("WRONG the host's %s: %d\n", what, status);
     std::fflush(stdout);
     _exit(1);
+}
+
+void wrong(const Node& node, const std::string& what) {
+    std::printf("WRONG the server of node%d %s\n", node.index, what.c_str());
+    std::fflush(stdout);
+    _exit(1);
+}
+
+// The array of infos with which the server answers a question about itself; the caller frees the results.
+const pmix_data_array_t* ask(const Library& pmix, const char* what, pmix_info_t** results, size_t* n) {
+    pmix_query_t query{};
+    std::string key = what;
+    char* keys[] = {key.data(), nullptr};
+    query.keys = keys;
+    must("PMIx_Query_info", pmix.Query_info(&query, 1, results, n));
+    return *n == 1 && (*results)->value.type == PMIX_DATA_ARRAY ? (*results)->value.data.darray : nullptr;
+}
+
+// Nothing waits in a server whose processes have all ended.
+void nothing_waits(const Node& node) {
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    const pmix_data_array_t* rows = ask(*node.pmix, WIREUP_QUERY_REPORT, &results, &n);
+    if (rows == nullptr && refused_allocations() != 0) return;
+    if (rows == nullptr) return wrong(node, "has no report");
+    const auto* infos = static_cast<const pmix_info_t*>(rows->array);
+    for (const char* kind : {WIREUP_REPORT_COLLECTIVE, WIREUP_REPORT_REQUEST})
+        if (info_of(infos, rows->size, kind) != nullptr) wrong(node, std::string("still has a ") + kind);
+    node.pmix->Info_free(results, n);
+}
+
+// Nor is memory held for anybody when their job has ended.
+void nothing_held(const Node& node) {
+    pmix_info_t* results = nullptr;
+    size_t n = 0;
+    const pmix_data_array_t* rows = ask(*node.pmix, WIREUP_QUERY_COUNTERS, &results, &n);
+    const pmix_info_t* held =
+        rows == nullptr ? nullptr
+                        : info_of(static_cast<const pmix_info_t*>(rows->array), rows->size, WIREUP_COUNTER_HELD);
+    if (rows == nullptr && refused_allocations() != 0) return;
+    if (held == nullptr || held->value.type != PMIX_DATA_ARRAY) return wrong(node, "does not count what it holds");
+    const auto* users = static_cast<const pmix_info_t*>(held->value.data.darray->array);
+    for (size_t i = 0; i < held->value.data.darray->size; ++i)
+        if (users[i].value.data.uint64 != 0)
+            wrong(node, "holds " + std::to_string(users[i].value.data.uint64) + " bytes for a user");
+    node.pmix->Info_free(results, n);
 }
 
 // A process that has finalized the library has no descriptor, thread or mapping of it.
@@ -321,6 +387,13 @@ void nothing_left(const Process& p) {
     if (descriptors.empty() && threads == 0 && mapped == 0) return;
     std::printf("WRONG %s has left %zu descriptors, %zu threads, %zu bytes of memory\n", p.name.c_str(),
                 descriptors.size(), threads, mapped);
+    for (int fd : descriptors) {
+        const ObjectRef object = object_of(fd);
+        char file[256] = "";
+        if (object == nullptr && readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), file, sizeof file - 1) < 0)
+            file[0] = '?';
+        std::printf("  %d: %s\n", fd, object == nullptr ? file : typeid(*object).name());
+    }
     std::fflush(stdout);
     _exit(1);
 }
@@ -539,10 +612,12 @@ void ResourceManager::daemon(Node& node, const std::function<void(int, const Lib
         if (node.inbox.empty()) break;
         wait_until(due, kNever, "a daemon's inbox");
     }
+    nothing_waits(node);
     finish([&](pmix_op_cbfunc_t cb, void* of) {
         pmix.server_deregister_nspace(kJob, cb, of);
         return PMIX_SUCCESS;
     });
+    nothing_held(node);
     must("PMIx_server_finalize", pmix.server_finalize());
     node.deregistered = true;
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -11,7 +12,29 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "simulation/memory.h"
+
 namespace pmix::simulation {
+
+namespace {
+
+void note_code_of(void* handle) {
+    const link_map* map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) std::abort();
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* of) {
+            if (info->dlpi_addr != static_cast<const link_map*>(of)->l_addr) return 0;
+            for (int i = 0; i < info->dlpi_phnum; ++i) {
+                const auto& part = info->dlpi_phdr[i];
+                const uint64_t begin = info->dlpi_addr + part.p_vaddr;
+                if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0) add_code(begin, begin + part.p_memsz);
+            }
+            return 1;
+        },
+        const_cast<link_map*>(map));
+}
+
+}  // namespace
 
 Library load_copy(const std::string& file) {
     // The loader takes files of one number for one library.
@@ -26,6 +49,7 @@ Library load_copy(const std::string& file) {
         std::fprintf(stderr, "cannot load %s: %s\n", file.c_str(), dlerror());
         std::exit(2);
     }
+    note_code_of(handle);
     Library all{};
 #define LOOK_UP(name)                                                              \
     all.name = reinterpret_cast<decltype(all.name)>(dlsym(handle, "PMIx_" #name)); \

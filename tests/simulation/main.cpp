@@ -22,6 +22,7 @@
 #include "simulation/client.h"
 #include "simulation/descriptors.h"
 #include "simulation/host.h"
+#include "simulation/memory.h"
 #include "simulation/scenario.h"
 #include "simulation/streams.h"
 
@@ -43,6 +44,7 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     History history;
     history.size = scenario.size;
     history.program = scenario.program;
+    history.short_of_memory = scenario.shortage.fails != 0;
     history.left.assign(static_cast<size_t>(history.size.ranks()), 0);
     history.died.assign(static_cast<size_t>(history.size.ranks()), 0);
     network().one_in = scenario.rare_in;
@@ -52,6 +54,12 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     manager.start([&history](int rank, const Library& pmix) { run_rank(rank, pmix, history); });
     const Nanoseconds limit = now() + kLimit;
     const auto over = [&] { return manager.all_ended() || is_stuck() || steps() > kSteps; };
+    if (const Shortage& m = scenario.shortage; m.fails != 0) {
+        wait_until([&] { return over() || steps() >= m.at; }, limit, "a shortage");
+        const Process* p = m.process < 0 ? manager.nodes[static_cast<size_t>(-1 - m.process)]->process
+                                         : manager.clients[static_cast<size_t>(m.process)];
+        if (p != nullptr) run_short(*p, m.after, m.fails);
+    }
     for (const Fault& f : scenario.faults) {
         wait_until([&] { return over() || steps() >= f.at; }, limit, "a fault");
         if (over() || now() >= limit) break;
@@ -69,7 +77,7 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     }
     wait_until(over, limit, "the end");
     history.host = scenario.host;
-    history.has_faults = !scenario.faults.empty();
+    history.has_faults = !scenario.faults.empty() || history.short_of_memory;
     history.answered = manager.answered;
     history.failed_modex = manager.failed_modex;
     bool wrong = false;

@@ -23,6 +23,7 @@ class Judge {
                 if (h_.died[static_cast<size_t>(c.rank)] == 0) wrong(c, "never returns");
                 continue;
             }
+            if (h_.short_of_memory && c.status != PMIX_SUCCESS) continue;
             switch (step_of(c).kind) {
                 case Kind::fence:
                 case Kind::connect:
@@ -72,7 +73,11 @@ class Judge {
         const auto i = calls.find(rank);
         return i == calls.end() ? nullptr : i->second;
     }
+    // Where memory was short, any call may fail, and what depends on its success. A success is one.
     void wrong(const Call& c, const std::string& what) {
+        if (!h_.short_of_memory || c.ended == 0) surely_wrong(c, what);
+    }
+    void surely_wrong(const Call& c, const std::string& what) {
         found_.push_back("step " + std::to_string(c.step) + " (" + text_of(step_of(c)) + "), rank " +
                          std::to_string(c.rank) + ": " + what);
     }
@@ -137,7 +142,7 @@ class Judge {
             c.status != kHostFailure && c.status != PMIX_ERR_NOT_SUPPORTED && c.status != PMIX_ERR_PARTIAL_SUCCESS)
             return wrong(c, "fails with " + std::to_string(c.status));
         if (s.milliseconds != 0 && c.status == PMIX_SUCCESS && lateness(c.step) > (s.milliseconds + 400) * kMillisecond)
-            wrong(c, "succeeds although a member came after the limit");
+            wrong(c, "succeeds although a member has joined after the limit");
         for (int r : s.ranks) {
             const Call* other = call_of(c.step, r);
             if (expected && !(lost && s.milliseconds != 0) && other != nullptr && other->ended != 0 &&
@@ -232,13 +237,13 @@ class Judge {
         if (c.status == PMIX_SUCCESS) {
             for (const Call* p : all) {
                 if (step_of(*p).value != c.value || p->begun > c.ended) continue;
-                if (!visible(*p)) return wrong(c, "gets a value of a scope that it is not in");
+                if (!visible(*p)) return surely_wrong(c, "gets a value of a scope that it is not in");
                 if (newest_sure != nullptr && visible(*newest_sure) && p->begun < newest_sure->begun)
                     return wrong(c, "gets " + std::to_string(c.value) + ", which is older than " +
                                         std::to_string(step_of(*newest_sure).value));
                 return;
             }
-            return wrong(c, "gets " + std::to_string(c.value) + ", which nobody has put there");
+            return surely_wrong(c, "gets " + std::to_string(c.value) + ", which nobody has put there");
         }
         const bool dead = h_.died[static_cast<size_t>(s.target)] != 0;
         const bool failed =
@@ -298,7 +303,7 @@ class Judge {
                     continue;
                 }
                 if (!in_range(s, rank))
-                    wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
+                    surely_wrong(c, "reaches rank " + std::to_string(rank) + ", which is not in its range");
                 if (!may_hear(rank, s.key, d->second))
                     wrong(c, "reaches a handler of rank " + std::to_string(rank) + " that is gone");
                 if (!listens(rank, s.key, c.begun)) continue;
@@ -376,10 +381,10 @@ class Judge {
         }
         if (c.status == PMIX_SUCCESS) {
             if (published == nullptr || published->begun > c.ended || step_of(*published).value != c.value)
-                wrong(c, "finds what was not published");
+                surely_wrong(c, "finds what was not published");
             else if (removed != nullptr && removed->ended != 0 && removed->ended < c.begun &&
                      removed->begun > published->ended)
-                wrong(c, "finds what was removed");
+                surely_wrong(c, "finds what was removed");
         } else if (c.status != PMIX_ERR_NOT_FOUND) {
             wrong(c, "fails with " + std::to_string(c.status));
         } else if (published != nullptr && published->ended != 0 && published->ended < c.begun && removed == nullptr) {

@@ -28,7 +28,7 @@ struct Answered {
     uint32_t number = 0;
     bool late = false;
 };
-constexpr int kHostFailure = PMIX_ERR_OUT_OF_RESOURCE;  // which nothing else of a simulation answers
+constexpr int kHostFailure = PMIX_ERR_REPEAT_ATTR_REGISTRATION;  // which nothing else of a simulation answers
 // The name of an operation for both sides: kind, group and members.
 std::string operation_name(const std::string& kind, const std::vector<int>& members);
 
@@ -44,6 +44,7 @@ struct History {
     std::vector<uint64_t> died;     // by rank: the position at which it was killed; 0: not
     uint64_t positions = 0;         // of all beginnings and ends
     bool has_faults = false;
+    bool short_of_memory = false;  // statuses are not judged
 };
 
 // What is wrong with a history: one sentence each.

@@ -116,6 +116,14 @@ Scenario random_scenario(uint64_t seed) {
     if (dice.one_in(2)) s.host.fails_in = 2 + dice.below(10);
     if (dice.one_in(4)) s.host.late_in = 2 + dice.below(4);
     if (dice.one_in(6)) s.host.lacks = static_cast<Lacks>(1u << dice.below(kLacks));
+    if (dice.one_in(4)) {
+        s.shortage.process =
+            static_cast<int>(dice.below(static_cast<uint32_t>(s.size.ranks() + s.size.nodes))) - s.size.nodes;
+        s.shortage.at = 50 + dice.below(800);
+        s.shortage.after = dice.below(40);
+        s.shortage.fails = 1 + dice.below(3);
+        return s;
+    }
     if (dice.one_in(2)) return s;
     for (uint32_t n = 1 + dice.below(3); n > 0; --n)
         s.faults.push_back({static_cast<int>(dice.below(static_cast<uint32_t>(s.size.ranks()))), 50 + dice.below(800),
@@ -130,6 +138,9 @@ std::string text_of(const Scenario& s) {
         << s.torn_in << '\n';
     out << "host " << s.host.fails_in << ' ' << s.host.late_in << ' ' << static_cast<unsigned>(s.host.lacks) << '\n';
     for (const Fault& f : s.faults) out << "fault " << f.rank << ' ' << f.at << ' ' << f.stops / kMillisecond << '\n';
+    if (s.shortage.fails != 0)
+        out << "shortage " << s.shortage.process << ' ' << s.shortage.at << ' ' << s.shortage.after << ' '
+            << s.shortage.fails << '\n';
     for (const Step& step : s.program) out << text_of(step) << '\n';
     return out.str();
 }
@@ -148,6 +159,8 @@ std::optional<Scenario> read_scenario(const std::string& text) {
             unsigned lacks = 0;
             good = bool(in >> s.host.fails_in >> s.host.late_in >> lacks);
             s.host.lacks = static_cast<Lacks>(lacks);
+        } else if (kind == "shortage") {
+            good = bool(in >> s.shortage.process >> s.shortage.at >> s.shortage.after >> s.shortage.fails);
         } else if (kind == "fault") {
             Fault f;
             good = bool(in >> f.rank >> f.at >> f.stops);

@@ -16,6 +16,14 @@ struct Fault {
     Nanoseconds stops = 0;  // stopped for so long; 0: killed
 };
 
+// Allocations of one process that fail.
+struct Shortage {
+    int process = 0;     // a rank, or -1 less the number of a node
+    uint64_t at = 0;     // a step of the schedule
+    uint64_t after = 0;  // so many that succeed
+    uint64_t fails = 0;  // 0: none
+};
+
 struct Scenario {
     uint64_t seed = 0;  // of the schedule
     Size size;
@@ -23,6 +31,7 @@ struct Scenario {
     HostWays host;
     Program program;
     std::vector<Fault> faults;
+    Shortage shortage;
 };
 
 Scenario random_scenario(uint64_t seed);
