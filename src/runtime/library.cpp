@@ -147,6 +147,23 @@ void wait_for_fast_calls() {
     }
 }
 
+// A second of patience where there is no memory, or no room for a thread, as there may be in a moment. False: there is
+// none. The task is referred to, so that a small one takes no memory of its own.
+template <class F>
+bool post_patiently(transport::EventLoop& loop, const F& task) {
+    constexpr int kAttempts = 1000;
+    for (int i = 0; i < kAttempts; ++i) {
+        try {
+            loop.post([&task] { task(); });
+            return true;
+        } catch (const std::bad_alloc&) {
+            const timespec pause{0, 1'000'000};
+            ::nanosleep(&pause, nullptr);
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 Library* Library::enter() noexcept {
@@ -291,21 +308,25 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     const bool is_client = library->role_ == Role::client;
     if (session.connected() && session.loop().drive() != transport::Drive::host_base) session.iof().end_own_input();
     // Whatever comes of it, the process goes.
-    if (is_client && session.connected()) {
-        const common::InfoView view(infos, ninfos);
-        if (view.flag(PMIX_EMBED_BARRIER)) {
-            const pmix_info_t* limit = view.find(PMIX_TIMEOUT);
-            client::fence(session, nullptr, 0, limit, limit != nullptr ? 1 : 0);
+    try {
+        if (is_client && session.connected()) {
+            const common::InfoView view(infos, ninfos);
+            if (view.flag(PMIX_EMBED_BARRIER)) {
+                const pmix_info_t* limit = view.find(PMIX_TIMEOUT);
+                client::fence(session, nullptr, 0, limit, limit != nullptr ? 1 : 0);
+            }
+            session.ask_to_finalize({infos, ninfos});
         }
-        session.ask_to_finalize({infos, ninfos});
+        // On a host's event base nobody may be there who reads the answers.
+        if (library->servers_ != nullptr && session.loop().drive() != transport::Drive::host_base)
+            session.ask_to_finalize({infos, ninfos}, library->servers_->take_all_to_finalize());
+    } catch (const std::bad_alloc&) {
     }
-    // On a host's event base nobody may be there who reads the answers.
-    if (library->servers_ != nullptr && session.loop().drive() != transport::Drive::host_base)
-        session.ask_to_finalize({infos, ninfos}, library->servers_->take_all_to_finalize());
 
     // No new call gets in; those that wait get an answer and leave.
     g->leaving.store(true, std::memory_order_seq_cst);
     // Before the library is: setup_fork() is inside with the library, or finds neither.
+    const server::LaunchEnv* const launch_env = server::LaunchEnv::current();
     if (library->server() != nullptr) server::LaunchEnv::set_current(nullptr);
     g->library.store(nullptr, std::memory_order_seq_cst);
     transport::EventLoop& loop = *library->loop_;
@@ -321,10 +342,18 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         // As a task, on whichever thread runs the loop: another thread may be in the loop, and may end its thread
         // meanwhile.
         transport::Waiter done;
-        loop.post([&] {
+        const bool posted = post_patiently(loop, [&] {
             const transport::CompleteAtEnd at_end(done);
             shut();
         });
+        if (!posted) {  // nothing has been ended: the caller may call again
+            server::LaunchEnv::set_current(launch_env);
+            g->library.store(library, std::memory_order_seq_cst);
+            g->leaving.store(false, std::memory_order_seq_cst);
+            g->inside.notify_all();
+            g->count = 1;
+            return PMIX_ERR_NOMEM;
+        }
         loop.wait(done, transport::Deadline::never());
     } else {
         transport::LoopRole as_loop(loop);

@@ -12,8 +12,6 @@ namespace pmix::transport {
 namespace {
 
 pmix_status_t take_descriptors(msghdr& message, std::vector<Descriptor>& descriptors) {
-    // Before any of them is ours: what is not in a Descriptor would stay open.
-    descriptors.reserve(2 * common::kMaxFrameDescriptors);
     for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
         const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -69,6 +67,8 @@ pmix_status_t receive_all(int fd, uint8_t* into, size_t size, Deadline deadline,
         message.msg_iov = &part;
         message.msg_iovlen = 1;
         if (descriptors != nullptr) {
+            // Before the kernel gives any: a descriptor that is in no Descriptor would stay open.
+            descriptors->reserve(descriptors->size() + sizeof control / sizeof(int));
             message.msg_control = control;
             message.msg_controllen = sizeof control;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-shot reply handle: answers one request, once. Dropping it unanswered sends PMIX_ERROR.
+// One-shot reply handle: answers one request, once. Dropping it unanswered sends PMIX_ERROR, or PMIX_ERR_NOMEM where a
+// failed allocation has dropped it.
 //
 // Move-only, loop thread; after leave_loop() any thread, one at a time. It does not keep the peer alive: an answer to a
 // peer that has gone goes nowhere. An empty Reply (a request without a reply) sends nothing. Until it
@@ -7,6 +8,7 @@
 // ones: also that of a request that wants no answer, as long as its operation keeps the Reply.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <utility>
@@ -102,7 +104,8 @@ class Reply {
     }
     void drop() noexcept {
         try {
-            status(PMIX_ERROR);
+            // An exception that destroys it is bad_alloc: this code throws no other.
+            status(std::uncaught_exceptions() > 0 ? PMIX_ERR_NOMEM : PMIX_ERROR);
         } catch (...) {  // no memory to say even that; the peer's own timeout remains
         }
     }

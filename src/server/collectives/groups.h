@@ -104,7 +104,7 @@ class Groups final : public CollectiveEngine {
         std::vector<std::string> ended;  // namespaces in it that have; the host is not asked for them any more
         GroupSection section;            // of this node; after the host's answer, of all nodes
         std::vector<MemberId> joined;
-        std::map<MemberId, Reply> late_callers;  // who came when it was at the host already
+        std::map<MemberId, Reply> late_callers;  // members that called when it was at the host
         std::map<MemberId, unsigned> undecided;  // events about failures that a caller was given and has not answered
         std::vector<MemberId> deciders;          // callers who want to be told of failures
         std::optional<common::ProcId> leader;
