@@ -1893,6 +1893,7 @@ typedef void (*pmix_device_dist_cbfunc_t)(pmix_status_t status, pmix_device_dist
 #define WIREUP_COUNTER_HELD     "wireup.cnt.held"    /* infos: bytes held for the processes of a user, by its number */
 #define WIREUP_COUNTER_PEERS    "wireup.cnt.peers"   /* infos: connections now, by kind: client, tool, observer */
 #define WIREUP_COUNTER_STALL    "wireup.cnt.stall"   /* longest pass of the event loop, in microseconds */
+#define WIREUP_COUNTER_SLOW     "wireup.cnt.slow"    /* passes of the event loop of 50 ms and more */
 
 /*
  * The reports of all servers of a job's resource manager, which alone can ask them: an array of infos, each with the key

@@ -300,6 +300,10 @@ uint64_t EventLoop::longest_pass_us() const noexcept {
     assert_on_loop();
     return static_cast<uint64_t>(state_->pass.longest_ns) / 1000;
 }
+uint64_t EventLoop::slow_passes() const noexcept {
+    assert_on_loop();
+    return state_->pass.slow;
+}
 
 void EventLoop::run_posted() noexcept {
     assert_on_loop();

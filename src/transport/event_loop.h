@@ -184,6 +184,9 @@ class EventLoop {
     // descriptors: from the first handler that a pass runs to the end of its last one. The pass that asks is not in it.
     // With Drive::host_base the passes are the host's, and this is the longest single handler of ours.
     uint64_t longest_pass_us() const noexcept REQUIRES(common::loop_thread);
+    // How many passes since its creation have lasted kSlowPassUs or longer; with Drive::host_base, handlers.
+    static constexpr int64_t kSlowPassUs = 50'000;
+    uint64_t slow_passes() const noexcept REQUIRES(common::loop_thread);
 
   private:
     struct State;

@@ -48,11 +48,16 @@ struct PassClock {
     }
     // After a pass without a handler of ours: nothing.
     void end() noexcept {
-        if (began_ns != 0) longest_ns = std::max(longest_ns, monotonic_ns() - began_ns);
+        if (began_ns != 0) {
+            const int64_t lasted_ns = monotonic_ns() - began_ns;
+            longest_ns = std::max(longest_ns, lasted_ns);
+            if (lasted_ns >= EventLoop::kSlowPassUs * 1000) ++slow;
+        }
         began_ns = 0;
     }
     int64_t began_ns = 0;  // 0: no handler has run in this pass
     int64_t longest_ns = 0;
+    uint64_t slow = 0;
     bool by_handler = false;  // the passes are a host's, which does not tell when they end
 };
 

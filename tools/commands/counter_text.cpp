@@ -33,6 +33,8 @@ constexpr Metric kMetrics[] = {
     {"wireup_loop_longest_pass_seconds", "gauge",
      "Longest time for which one pass has kept the event loop busy, since the start of the server.",
      WIREUP_COUNTER_STALL, nullptr, true},
+    {"wireup_loop_slow_passes_total", "counter", "Passes that have kept the event loop busy for 50 ms or longer.",
+     WIREUP_COUNTER_SLOW, nullptr},
 };
 
 // Of a label's value: a namespace may have any characters.

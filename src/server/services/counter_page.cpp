@@ -118,6 +118,7 @@ common::Result<Value> make_counter_page(const Known& known, const CounterSources
     page.group(WIREUP_COUNTER_HELD, held(sources.budget));
     page.group(WIREUP_COUNTER_PEERS, peers(known));
     page.number(WIREUP_COUNTER_STALL, sources.loop.longest_pass_us());
+    page.number(WIREUP_COUNTER_SLOW, sources.loop.slow_passes());
     return std::move(page).done();
 }
 

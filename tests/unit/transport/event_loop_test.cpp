@@ -411,6 +411,26 @@ TEST(EventLoop, LongestPass_OfACallersLoop_IsWhatItsHandlersTook) {
     EXPECT_LT(busy, longest());
 }
 
+TEST(EventLoop, SlowPasses_AreThoseOfFiftyMilliseconds) {
+    auto loop = make_loop(Drive::caller);
+    const auto slow = [&] {
+        LoopRole role(*loop);
+        return loop->slow_passes();
+    };
+    loop->post([] { ::usleep(1'000); });
+    loop->progress();
+    EXPECT_EQ(0u, slow());
+    for (int i = 0; i < 2; ++i) loop->post([] { ::usleep(30'000); });
+    loop->progress();
+    EXPECT_EQ(1u, slow());
+    Waiter never;
+    EXPECT_FALSE(loop->wait(never, Deadline::in_ms(60)));  // nothing to do is not slow
+    EXPECT_EQ(1u, slow());
+    loop->post([] { ::usleep(50'000); });
+    loop->progress();
+    EXPECT_EQ(2u, slow());
+}
+
 TEST(EventLoop, LongestPass_OfTheLoopsThreadAndOfAHostsBase_IsKnown) {
     {
         auto loop = make_loop(Drive::own_thread);
