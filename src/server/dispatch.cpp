@@ -86,6 +86,7 @@ struct Row {
     Requester requester;
     Run run;
     Answers answers;
+    size_t most = common::kMaxFramePayload;  // bytes of its message, but for the host's own
 };
 
 // Read this and you know the server.
@@ -106,7 +107,8 @@ constexpr Row kRows[] = {
      Answers::later},
     {Command::deregister_events, Requester::process, Call<&Parts::events, &Events::deregister_handler>::run,
      Answers::now},
-    {Command::notify_event, Requester::process, Call<&Parts::events, &Events::notify>::run, Answers::later},
+    {Command::notify_event, Requester::process, Call<&Parts::events, &Events::notify>::run, Answers::later,
+     kMaxEventBytes},
     {Command::connect, Requester::process, Call<&Parts::connect, &Connect::request>::run, Answers::waits},
     {Command::disconnect, Requester::process, Call<&Parts::disconnect, &Disconnect::request>::run, Answers::waits},
     {Command::job_control, Requester::process, Call<&Parts::control, &Control::job_control>::run, Answers::later},
@@ -158,6 +160,10 @@ bool dispatch(Parts& server, Peer& peer, const FrameHeader& header, Bytes payloa
     // This one is counted already. A finalize is always carried out, and the host's own process bounds itself.
     const bool counted = waits && row->command != Command::finalize && peer.kind() != PeerKind::self;
     if (counted && peer.open_requests()->load(std::memory_order_relaxed) > kMaxOpenRequests) {
+        refuse(server, reply, PMIX_ERR_OUT_OF_RESOURCE);
+        return true;
+    }
+    if (payload.size() > row->most && peer.kind() != PeerKind::self) {
         refuse(server, reply, PMIX_ERR_OUT_OF_RESOURCE);
         return true;
     }

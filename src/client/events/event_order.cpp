@@ -12,6 +12,18 @@ bool any_matches(const std::vector<ProcId>& patterns, const ProcId& proc) noexce
     return std::any_of(patterns.begin(), patterns.end(), [&](const ProcId& p) { return proc_matches(p, proc); });
 }
 
+// As proc_matches(), for the processes of an event, of which there may be many.
+bool matches_one_of(const ProcId& pattern, const common::ProcSet& procs) noexcept {
+    const auto ranks_match = [&](const common::ProcSet::Part& part) {
+        return pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == PMIX_RANK_UNDEF || part.is_whole() ||
+               part.has(PMIX_RANK_UNDEF) || part.has(pattern.rank);
+    };
+    if (pattern.nspace.empty()) return std::any_of(procs.parts().begin(), procs.parts().end(), ranks_match);
+    for (const std::string_view nspace : {std::string_view(pattern.nspace), std::string_view()})
+        if (const auto* part = procs.find(nspace); part != nullptr && ranks_match(*part)) return true;
+    return false;
+}
+
 }  // namespace
 
 Category HandlerSpec::category() const noexcept {
@@ -100,8 +112,8 @@ bool EventOrder::matches(const HandlerSpec& spec, const EventTraits& event) cons
     if (!(event.of_environment ? spec.environment_level : spec.job_level)) return false;
     if (!in_range(spec, event)) return false;
     if (spec.affected.empty()) return true;
-    return std::any_of(event.affected.begin(), event.affected.end(),
-                       [&](const ProcId& p) { return any_matches(spec.affected, p); });
+    return std::any_of(spec.affected.begin(), spec.affected.end(),
+                       [&](const ProcId& p) { return matches_one_of(p, event.affected); });
 }
 
 bool EventOrder::wants(size_t reference, const EventTraits& event) const {

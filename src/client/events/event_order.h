@@ -19,6 +19,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/protocol/proc_set.h"
 
 namespace pmix::client {
 
@@ -60,7 +61,7 @@ struct EventTraits {
     bool other_session = false;   // the source is known to be in a session that is not the receiver's
     bool of_environment = false;
     bool non_default = false;
-    std::vector<common::ProcId> affected;
+    common::ProcSet affected;
 };
 
 // One id may contain the other: wildcard and undefined ranks stand for every rank of their namespace, an empty

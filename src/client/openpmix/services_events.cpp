@@ -24,10 +24,6 @@ constexpr std::string_view kServerMark = "pmix.srvr.internal.notify";
 constexpr size_t kMostKept = 32;
 constexpr size_t kMostKeptBytes = size_t{64} << 10;  // of a message
 
-bool covers(const ProcId& pattern, const ProcId& id) noexcept {
-    return pattern.nspace == id.nspace && (pattern.rank == id.rank || pattern.rank == PMIX_RANK_WILDCARD);
-}
-
 }  // namespace
 
 // ---- registration ----
@@ -149,10 +145,7 @@ void OpenPmixServices::notify_event(const FrameHeader& header, Bytes payload) {
     const pmix_status_t rc = exchange_.ask_for_status(header, request);
     if (rc != PMIX_SUCCESS) return exchange_.refuse(header, rc);
     auto attributes = common::read_event_attributes(common::InfoView(ours.infos.data(), ours.infos.size()));
-    if (ours.range == PMIX_RANGE_CUSTOM &&
-        (!attributes || std::none_of(attributes->custom_range.begin(), attributes->custom_range.end(),
-                                     [&](const ProcId& target) { return covers(target, self_); })))
-        return;
+    if (ours.range == PMIX_RANGE_CUSTOM && (!attributes || !attributes->custom_range.covers(self_))) return;
     common::EventNotify event;
     event.status = ours.status;
     event.source = std::move(ours.source);

@@ -10,6 +10,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/protocol/proc_set.h"
 #include "common/values/info_view.h"
 
 namespace pmix::common {
@@ -18,8 +19,8 @@ struct EventAttributes {
     bool non_default = false;  // not for default handlers
     bool do_not_cache = false;
     bool stays_local = false;  // not beyond this node, whatever the range
-    std::vector<ProcId> affected;
-    std::vector<ProcId> custom_range;
+    ProcSet affected;
+    ProcSet custom_range;
 };
 Result<EventAttributes> read_event_attributes(InfoView infos);
 
@@ -28,7 +29,7 @@ pmix_status_t read_procs(InfoView infos, std::string_view key, std::vector<ProcI
 
 // Events of the environment are those of the system's own codes, and those that the resource manager raises (nobody's
 // namespace) without naming a process. All others are about jobs.
-bool is_environment_event(pmix_status_t code, const ProcId& source, const std::vector<ProcId>& affected) noexcept;
+bool is_environment_event(pmix_status_t code, const ProcId& source, const ProcSet& affected) noexcept;
 
 // Servers number their events by it: what a process has had from one of them, and up to when, can be compared with the
 // events of another, and of the next start of the same. Nanoseconds since 1970.

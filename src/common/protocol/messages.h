@@ -263,6 +263,14 @@ struct EventNotify {
     static constexpr uint8_t kToItsSource = 4;       // the receiver is the source, and has not raised it itself
     uint64_t number = 0;                             // rising: when the server got it (event_clock()); 0: it has none
     WIREUP_FIELDS(EventNotify, status, source, range, infos, sequence, replay_for, nearness, number)
+    // The same event for another process: w ends with it as it was encoded for one.
+    void encode_for_receiver(ByteWriter& w) const {
+        w.truncate(w.size() - (sizeof sequence + sizeof replay_for + sizeof nearness + sizeof number));
+        w.u64(sequence);
+        w.u64(replay_for);
+        w.u8(nearness);
+        w.u64(number);
+    }
 };
 
 // ---- processes ----

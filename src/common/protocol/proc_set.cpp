@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/proc_set.h"
 
+#include <span>
+
 namespace pmix::common {
 namespace {
 
@@ -19,10 +21,19 @@ struct Named {
     }
 };
 
-std::vector<ProcSet::Part> parts_of(const ProcList& procs) {
+std::string_view name_of(const ProcId& p) noexcept {
+    return p.nspace;
+}
+std::string_view name_of(const pmix_proc_t& p) noexcept {
+    return nspace_view(p.nspace);
+}
+
+template <class Proc>
+std::vector<ProcSet::Part> parts_of(std::span<const Proc> procs) {
     std::vector<Named> named;
-    for (const ProcId& p : procs) {
-        if (named.empty() || named.back().nspace != p.nspace) named.push_back({p.nspace, {}});
+    for (const Proc& p : procs) {
+        const std::string_view nspace = name_of(p);
+        if (named.empty() || named.back().nspace != nspace) named.push_back({nspace, {}});
         named.back().append(p.rank);
     }
     std::vector<ProcSet::Part> parts;
@@ -46,7 +57,9 @@ int ProcSet::compare(const ProcSet& o) const noexcept {
     return 0;
 }
 
-ProcSet::ProcSet(const ProcList& procs) : ProcSet(parts_of(procs)) {}
+ProcSet::ProcSet(const ProcList& procs) : ProcSet(parts_of(std::span<const ProcId>(procs))) {}
+
+ProcSet::ProcSet(const pmix_proc_t* procs, size_t n) : ProcSet(parts_of(std::span<const pmix_proc_t>(procs, n))) {}
 
 ProcSet::ProcSet(std::vector<Part> parts) : parts_(std::move(parts)) {
     put_in_order();
@@ -194,7 +207,7 @@ Result<ProcSet> read_ranges(const ProcList& procs, RangeList&& ranges) {
     uint64_t most = kMaxListLength;
     for (const ProcId& p : procs)
         if (!is_nspace(p.nspace) || !is_named_rank(p.rank)) return PMIX_ERR_BAD_PARAM;
-    std::vector<ProcSet::Part> parts = parts_of(procs);
+    std::vector<ProcSet::Part> parts = parts_of(std::span<const ProcId>(procs));
     parts.reserve(parts.size() + ranges.size());
     most -= std::min<uint64_t>(most, procs.size());
     for (RankRanges& r : ranges) {

@@ -44,6 +44,7 @@ class ProcSet {
     explicit ProcSet(const ProcList& procs);
     ProcSet(std::initializer_list<ProcId> procs) : ProcSet(ProcList(procs)) {}
     explicit ProcSet(std::vector<Part> parts);  // in any order, ranges in any order
+    ProcSet(const pmix_proc_t* procs, size_t n);
 
     const std::vector<Part>& parts() const noexcept { return parts_; }  // by namespace
     uint64_t size() const noexcept { return size_; }                    // of processes; a wildcard counts as one

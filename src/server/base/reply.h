@@ -60,6 +60,8 @@ class Reply {
     [[nodiscard]] bool hold(const AccountPtr& account, size_t bytes) noexcept {
         return open_ == nullptr || charge_.set(account, bytes);
     }
+    // Beside that.
+    [[nodiscard]] bool hold_more(size_t bytes) noexcept { return charge_.grow(bytes); }
     // Its operation keeps less than that.
     void holds_only(size_t bytes) noexcept { charge_.shrink_to(bytes); }
 

@@ -8,12 +8,10 @@
 
 namespace pmix::server {
 
-using common::ProcId;
-
 namespace {
 
-bool all_of_nspace(const std::vector<ProcId>& procs, std::string_view name) {
-    return std::all_of(procs.begin(), procs.end(), [&](const ProcId& p) { return p.nspace == name; });
+bool all_of_nspace(const common::ProcSet& procs, std::string_view name) {
+    return std::all_of(procs.parts().begin(), procs.parts().end(), [&](const auto& p) { return p.nspace == name; });
 }
 
 // The news of a process set whose members are all of that job's.
@@ -49,8 +47,8 @@ size_t structs_of(const pmix_value_t& value) {
 
 // What it would take on the wire stands for what the structs point to.
 size_t EventCache::footprint_of(const Event& event) {
-    size_t bytes = sizeof event + event.infos.size() * sizeof(pmix_info_t) +
-                   (event.targets.size() + event.affected.size()) * sizeof(ProcId);
+    size_t bytes =
+        sizeof event + event.infos.size() * sizeof(pmix_info_t) + event.targets.memory() + event.affected.memory();
     for (const pmix_info_t& info : event.infos) bytes += structs_of(info.value);
     common::ByteWriter w;
     if (bytes > common::kMaxCachedEvent ||

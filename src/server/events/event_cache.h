@@ -14,6 +14,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/limits.h"
+#include "common/protocol/proc_set.h"
 #include "common/values/value.h"
 #include "server/base/member.h"
 
@@ -25,14 +26,14 @@ struct Event {
     pmix_data_range_t range = PMIX_RANGE_UNDEF;
     common::InfoList infos;
     // What the infos say, read once.
-    std::vector<common::ProcId> targets;  // PMIX_EVENT_CUSTOM_RANGE
-    std::vector<common::ProcId> affected;
+    common::ProcSet targets;  // PMIX_EVENT_CUSTOM_RANGE
+    common::ProcSet affected;
     bool non_default = false;
     bool cache = true;
     bool stays_local = false;
     bool of_environment = false;
     uint64_t number = 0;     // rising, see event_clock(); 0: it goes to one process alone
-    size_t footprint = 0;    // bytes of memory, about; the cache's
+    size_t footprint = 0;    // bytes of memory, about; the cache's, and 0 before it has looked
     bool from_here = false;  // a process of this node notified it in its own name
     // A client's event is for its own user's processes. None: the host's, the library's, or of a user who may do all.
     std::optional<uint32_t> user;
@@ -49,13 +50,18 @@ class EventCache {
     EventCache(const EventCache&) = delete;
     EventCache& operator=(const EventCache&) = delete;
 
-    // awaited(event) names the processes that are meant by it and have not connected; it is asked when the ring has to
-    // let an event about a job go.
+    // Would it be kept? One that is too large is not, nor one that asks for that.
+    bool takes(Event& event) const {
+        if (!event.cache || ring_size_ == 0) return false;
+        if (event.footprint == 0) event.footprint = footprint_of(event);
+        return event.footprint <= common::kMaxCachedEvent;
+    }
+
+    // An event that is not kept stays the caller's. awaited(event) names the processes that are meant by it and have
+    // not connected; it is asked when the ring has to let an event about a job go.
     template <class Awaited>
     void add(Event&& event, Awaited awaited) {
-        if (!event.cache || ring_size_ == 0) return;
-        event.footprint = footprint_of(event);
-        if (event.footprint > common::kMaxCachedEvent) return;
+        if (!takes(event)) return;
         ring_bytes_ += event.footprint;
         ring_.push_back(std::move(event));
         while (ring_.size() > ring_size_ || ring_bytes_ > common::kEventCacheBytes) {

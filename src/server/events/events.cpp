@@ -32,10 +32,6 @@ bool goes_up(const Event& event) {
     return !event.stays_local && event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
 }
 
-bool names(const ProcId& pattern, const ProcId& proc) {
-    return pattern.nspace == proc.nspace && (pattern.rank == PMIX_RANK_WILDCARD || pattern.rank == proc.rank);
-}
-
 bool is_of_invitation(pmix_status_t code) {
     return code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED || code == PMIX_GROUP_INVITE_DECLINED;
 }
@@ -107,8 +103,7 @@ bool Events::is_for_user(const Event& event, const Peer& peer) const {
 
 bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
     if (event.range == PMIX_RANGE_PROC_LOCAL) return id == event.source;
-    if (event.range == PMIX_RANGE_CUSTOM)
-        return std::any_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return names(t, id); });
+    if (event.range == PMIX_RANGE_CUSTOM) return event.targets.covers(id);
     // The host's own handlers are told of all that goes on.
     if (is_self) return true;
     switch (event.range) {
@@ -119,8 +114,7 @@ bool Events::reaches(const Event& event, const ProcId& id, bool is_self) const {
             // a job's process is its job's.
             if (id.nspace == event.source.nspace) return true;
             return (event.source.nspace == self_.nspace || registry_.find(event.source.nspace) == nullptr) &&
-                   std::any_of(event.affected.begin(), event.affected.end(),
-                               [&](const ProcId& p) { return p.nspace == id.nspace; });
+                   event.affected.names(id.nspace);
         case PMIX_RANGE_SESSION:
             return !apart(event.source.nspace, id.nspace);
         default:
@@ -139,21 +133,25 @@ uint8_t Events::nearness(const Event& event, const Peer& peer) const {
     return bits;
 }
 
-// All the processes that this names run on this node.
-bool Events::within_node(const ProcId& pattern) const {
-    const Nspace* nspace = registry_.find(pattern.nspace);
-    if (nspace == nullptr) return false;
-    return pattern.rank == PMIX_RANK_WILDCARD ? nspace->all_local() : nspace->is_local(pattern.rank);
+// All the processes that these name run on this node.
+bool Events::within_node(const common::ProcSet& procs) const {
+    return std::all_of(procs.parts().begin(), procs.parts().end(), [&](const common::ProcSet::Part& part) {
+        const Nspace* nspace = registry_.find(part.nspace);
+        return nspace != nullptr && part.ranks.for_ranges([&](common::Rank first, common::Rank last) {
+            if (first == PMIX_RANK_WILDCARD) return nspace->all_local();
+            for (uint64_t rank = first; rank <= last; ++rank)
+                if (!nspace->is_local(static_cast<common::Rank>(rank))) return false;
+            return true;
+        });
+    });
 }
 
 // For a host that takes no events: does delivery on this node reach anybody? A process other than the notifier in the
 // event's range is somebody, also one that has not connected or registered for it yet. So is a handler of the
 // notifier's, or the host's own, that wants it.
 bool Events::somebody_is_told(const Event& event, const Peer& notifier) const {
-    if (event.range == PMIX_RANGE_NAMESPACE && within_node({event.source.nspace, PMIX_RANK_WILDCARD})) return true;
-    if (event.range == PMIX_RANGE_CUSTOM &&
-        std::all_of(event.targets.begin(), event.targets.end(), [&](const ProcId& t) { return within_node(t); }))
-        return true;
+    if (event.range == PMIX_RANGE_NAMESPACE && within_node({{event.source.nspace, PMIX_RANK_WILDCARD}})) return true;
+    if (event.range == PMIX_RANGE_CUSTOM && within_node(event.targets)) return true;
     for (const auto& [serial, listener] : listeners_) {
         const auto peer = listener.peer.lock();
         if (peer == nullptr || !reaches(event, *peer)) continue;
@@ -198,7 +196,7 @@ bool has_no_room_for_events(const Peer& peer, size_t queued) noexcept {
 
 }  // namespace
 
-bool Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
+bool Events::send(Listener& listener, const Event& event, uint64_t replay_for, common::ByteWriter& encoded) {
     auto peer = listener.peer.lock();
     if (peer == nullptr || peer->gone()) return false;
     const auto connection = peer->connection();
@@ -211,7 +209,7 @@ bool Events::send(Listener& listener, const Event& event, uint64_t replay_for) {
         return false;
     }
     if (listener.lost != 0) tell_loss(listener, *peer);
-    return put_on_wire(listener, *peer, event, replay_for);
+    return put_on_wire(listener, *peer, event, replay_for, encoded);
 }
 
 void Events::tell_loss(Listener& listener, Peer& peer) {
@@ -228,7 +226,8 @@ void Events::tell_loss(Listener& listener, Peer& peer) {
     if (!event) return;
     const bool wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
                                     [&](const Handler& h) { return wants(h, event.value()); });
-    if (!wanted || put_on_wire(listener, peer, event.value(), 0)) listener.lost = 0;
+    common::ByteWriter encoded;
+    if (!wanted || put_on_wire(listener, peer, event.value(), 0, encoded)) listener.lost = 0;
 }
 
 void Events::peer_reads(Peer& peer) {
@@ -242,7 +241,8 @@ void Events::peer_reads(Peer& peer) {
     }
 }
 
-bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for) {
+bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for,
+                         common::ByteWriter& encoded) {
     common::EventNotify message;
     message.status = event.code;
     message.source = event.source;
@@ -259,8 +259,13 @@ bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uin
     message.replay_for = replay_for;
     message.nearness = nearness(event, peer);
     message.number = event.number;
-    common::ByteWriter w;
-    if (common::encode_message(w, message) != PMIX_SUCCESS) return false;
+    common::ByteWriter own;
+    common::ByteWriter& w = marked.empty() ? encoded : own;
+    if (w.size() != 0) {
+        message.encode_for_receiver(w);
+    } else if (common::encode_message(w, message) != PMIX_SUCCESS) {
+        return false;
+    }
     common::FrameHeader header = common::FrameHeader::notify(static_cast<uint16_t>(common::Command::event));
     header.payload = static_cast<uint32_t>(w.size());
     peer.send(header, w.view(), {});
@@ -271,6 +276,7 @@ bool Events::put_on_wire(Listener& listener, Peer& peer, const Event& event, uin
 void Events::spread(Event&& event, const Told& told) {
     bool failed = false;
     event.number = last_number_ = std::max(last_number_ + 1, common::event_clock());
+    common::ByteWriter encoded;
     for (auto& entry : listeners_) {
         Listener& listener = entry.second;
         bool wanted = false;
@@ -279,7 +285,7 @@ void Events::spread(Event&& event, const Told& told) {
             if (peer == nullptr || !reaches(event, *peer)) continue;
             wanted = std::any_of(listener.handlers.begin(), listener.handlers.end(),
                                  [&](const Handler& h) { return wants(h, event); });
-            if (wanted && send(listener, event, 0) && told) told(peer->id());
+            if (wanted && send(listener, event, 0, encoded) && told) told(peer->id());
         } catch (const std::bad_alloc&) {
             failed = true;
             if (wanted) ++listener.lost;
@@ -375,7 +381,8 @@ void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
     const Handler& added = handlers.back();
     const auto is_for_it = [&](const Event& event) { return wants(added, event) && reaches(event, *peer); };
     cache_.for_each([&](const Event& event) {
-        if (event.number > added.after && is_for_it(event)) send(at->second, event, added.reference + 1);
+        common::ByteWriter encoded;
+        if (event.number > added.after && is_for_it(event)) send(at->second, event, added.reference + 1, encoded);
     });
     if (auto member = registry_.member(peer->id())) cache_.delivered(*member, is_for_it);
 }
@@ -436,15 +443,22 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     if (before && before->here) event->had_by_user = before->user;
     if (!from_host && !is_trusted(peer.credentials().uid)) event->user = peer.credentials().uid;
     const bool hand_up = !from_host && goes_up(*event);
+    // What the cache keeps the host is given a copy of. A larger event is moved to it, behind local delivery.
+    const bool copied = hand_up && host_.has_notify() && cache_.takes(*event);
     InfoList up;
-    if (hand_up) {
-        pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
-        if (rc == PMIX_SUCCESS) rc = append_ids(up, peer.credentials());
-        if (rc == PMIX_SUCCESS) rc = handed_up_.mark(up, event->code, event->range, event->user);
+    if (copied) {
+        if (!reply.hold_more(event->footprint)) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
+        const pmix_status_t rc = up.append_all(event->infos.c_array(), event->infos.size());
         if (rc != PMIX_SUCCESS) return reply.status(rc);
     }
-    const bool all_here = range == PMIX_RANGE_CUSTOM && std::all_of(event->targets.begin(), event->targets.end(),
-                                                                    [&](const ProcId& t) { return within_node(t); });
+    InfoList marks;
+    if (hand_up) {
+        pmix_status_t rc = append_ids(marks, peer.credentials());
+        if (rc == PMIX_SUCCESS) rc = handed_up_.mark(marks, event->code, event->range, event->user);
+        if (rc == PMIX_SUCCESS && copied) rc = up.append_all(marks.c_array(), marks.size());
+        if (rc != PMIX_SUCCESS) return reply.status(rc);
+    }
+    const bool all_here = range == PMIX_RANGE_CUSTOM && within_node(event->targets);
     // An invitation has to reach all that it is for: its sender waits for their answers, and so do these.
     const bool invites = range == PMIX_RANGE_CUSTOM && is_of_invitation(request.status);
     // In strict mode: every event that a host would have to carry, as the page of PMIx_Notify_event requires.
@@ -455,6 +469,11 @@ void Events::notify(Peer& peer, common::NotifyEventRequest& request, Reply reply
     spread(std::move(event).value());
     if (lost) return reply.status(PMIX_ERR_NOT_SUPPORTED);
     if (!hand_up) return reply.status(PMIX_SUCCESS);
+    if (!copied) {
+        up = std::move(event->infos);
+        const pmix_status_t rc = up.append_all(marks.c_array(), marks.size());
+        if (rc != PMIX_SUCCESS) return reply.status(rc);
+    }
     // A host that cannot carry it (that of Open MPI 4.1) has not kept it from those that are here.
     const bool delivered = invites && all_here;
     host_.notify_event(request.status, source, range, std::move(up),

@@ -33,6 +33,10 @@
 
 namespace pmix::server {
 
+// Bytes of a process's event. One of this size names some 70,000 processes, each by itself, and takes the loop less
+// than 50 ms; a larger one is refused before it is decoded. The host's own have no limit.
+inline constexpr size_t kMaxEventBytes = 2u << 20;
+
 // uint64_t, in PMIX_ERR_FAILED_COMM of a process's server: events to the process that were dropped while it did not
 // read.
 inline constexpr const char* kLostEventsKey = "wireup.event.lost";
@@ -113,17 +117,20 @@ class Events final : public LifecycleObserver {
     bool reaches(const Event& event, const Peer& peer) const {
         return is_for_user(event, peer) && reaches(event, peer.id(), peer.kind() == PeerKind::self);
     }
-    bool within_node(const common::ProcId& pattern) const;
+    bool within_node(const common::ProcSet& procs) const;
     bool somebody_is_told(const Event& event, const Peer& notifier) const;
     bool is_for_user(const Event& event, const Peer& peer) const;
     bool apart(std::string_view nspace, std::string_view other) const;
     uint8_t nearness(const Event& event, const Peer& peer) const;
     std::vector<MemberId> awaited(const Event& event) const;
     static bool wants(const Handler& handler, const Event& event);
+    // An event that is not kept stays the caller's.
     void spread(Event&& event, const Told& told = {});
     // False: it has not been sent.
-    bool send(Listener& listener, const Event& event, uint64_t replay_for);
-    bool put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for);
+    // encoded: the event as it went to another process; empty: to none yet. It is filled and used.
+    bool send(Listener& listener, const Event& event, uint64_t replay_for, common::ByteWriter& encoded);
+    bool put_on_wire(Listener& listener, Peer& peer, const Event& event, uint64_t replay_for,
+                     common::ByteWriter& encoded);
     void tell_loss(Listener& listener, Peer& peer);
     void start_serving(uint64_t serial, Handler&& handler, Reply reply);
     bool stop_waiting(uint64_t serial, uint64_t number) noexcept;

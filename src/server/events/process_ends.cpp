@@ -82,15 +82,18 @@ void ProcessEnds::add_those_on_node(const ProcId& source, const InfoList& infos,
 }
 
 ProcList ProcessEnds::reported(pmix_status_t code, const ProcId& source, const InfoList& infos) const {
-    ProcList named, out;
+    ProcList out;
+    common::ProcSet named;
     if (auto said = common::read_event_attributes(InfoView(infos)); said.ok()) named = std::move(said->affected);
     if (code == PMIX_EVENT_NODE_DOWN) add_those_on_node(source, infos, out);
-    for (const ProcId& p : named) {
-        const Nspace* const nspace = registry_.find(p.nspace);
-        if (!may_report(source, p.nspace)) continue;
-        if (common::is_real_rank(p.rank)) out.push_back(p);
-        if (p.rank != PMIX_RANK_WILDCARD || nspace == nullptr || !nspace->size_known()) continue;
-        for (common::Rank rank = 0; rank < nspace->size(); ++rank) out.push_back({p.nspace, rank});
+    for (const common::ProcSet::Part& part : named.parts()) {
+        if (!may_report(source, part.nspace)) continue;
+        part.for_each([&](common::Rank rank) {
+            if (common::is_real_rank(rank)) out.push_back({part.nspace, rank});
+        });
+        const Nspace* const nspace = part.is_whole() ? registry_.find(part.nspace) : nullptr;
+        if (nspace == nullptr || !nspace->size_known()) continue;
+        for (common::Rank rank = 0; rank < nspace->size(); ++rank) out.push_back({part.nspace, rank});
     }
     return out;
 }

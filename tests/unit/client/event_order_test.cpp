@@ -230,8 +230,27 @@ TEST_F(EventOrderTest, AffectedProcsMustBeNamed) {
     EXPECT_TRUE(order.chain(e).empty());
     e.affected = {ProcId("job", 6)};
     EXPECT_TRUE(order.chain(e).empty());
-    e.affected.emplace_back("job", PMIX_RANK_WILDCARD);
+    e.affected.add(ProcId("job", PMIX_RANK_WILDCARD));
     EXPECT_EQ(order.chain(e), (Refs{a}));
+}
+
+// As the processes would by themselves: an empty namespace and an open rank stand for all, on either side.
+TEST_F(EventOrderTest, AffectedProcs_MatchAsOneByOne) {
+    std::vector<ProcId> all;
+    for (const char* nspace : {"", "a", "job", "z"})
+        for (const common::Rank rank : {0u, 7u, PMIX_RANK_WILDCARD, PMIX_RANK_UNDEF}) all.emplace_back(nspace, rank);
+    for (const ProcId& pattern : all)
+        for (const ProcId& one : all) {
+            EventOrder fresh{ProcId("job", 0)};
+            HandlerSpec s = spec({kCode});
+            s.affected = {pattern};
+            ASSERT_TRUE(fresh.add(s).ok());
+            EventTraits e = event(kCode);
+            e.affected = {ProcId("other", 3), one, ProcId("other", 4)};
+            const bool other = proc_matches(pattern, ProcId("other", 3)) || proc_matches(pattern, ProcId("other", 4));
+            EXPECT_EQ(proc_matches(pattern, one) || other, !fresh.chain(e).empty())
+                << pattern.nspace << ':' << pattern.rank << ' ' << one.nspace << ':' << one.rank;
+        }
 }
 
 // rows: E2
