@@ -169,7 +169,8 @@ void Listener::forget(IncomingPeer& peer) {
 }
 
 void Listener::refuse(IncomingPeer& peer, pmix_status_t status) {
-    if (common::log_on(common::LogArea::server, common::LogLevel::warn)) [[unlikely]] {
+    if (common::log_on(common::LogArea::server, common::LogLevel::warn) &&
+        log_limit_.admit(common::LogArea::server, common::LogLevel::warn)) [[unlikely]] {
         const common::HelloRequest& claim = peer.claim();
         const bool is_rank = claim.role == common::PeerRole::client;
         const std::string reason =
@@ -208,8 +209,8 @@ void Listener::hold(IncomingPeer& peer, const ProcId& id) {
         (nspace->has_left(id.rank) || (!nspace->is_remote && nspace->size_known() && !nspace->has_rank(id.rank)));
     if (options_.registration_wait_ms == 0 || will_not_be || !peer.claim().token.empty())
         return refuse(peer, PMIX_ERR_NOT_FOUND);
-    WIREUP_LOG(server, info, "%s:%u has connected and is not registered yet; it is held for %d ms", id.nspace.c_str(),
-               id.rank, options_.registration_wait_ms);
+    WIREUP_LOG_WITHIN(log_limit_, server, info, "%s:%u has connected and is not registered yet; it is held for %d ms",
+                      id.nspace.c_str(), id.rank, options_.registration_wait_ms);
     peer.set_id(id);
     peer.stage_ = IncomingPeer::Stage::unregistered;
     const auto self = std::static_pointer_cast<IncomingPeer>(peer.shared_from_this());

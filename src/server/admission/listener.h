@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/log_limit.h"
 #include "server/admission/acceptor.h"
 #include "server/admission/incoming_peer.h"
 #include "server/admission/socket_peer.h"
@@ -96,6 +97,8 @@ class Listener final : public LifecycleObserver {
     void refuse(IncomingPeer& peer, pmix_status_t status);
     void forget(IncomingPeer& peer);
     MessageAdmission& message_admission() noexcept { return admission_; }
+    // For the lines that processes cause which nobody has let in.
+    common::LogLimit& log_limit() noexcept { return log_limit_; }
 
   private:
     void prepare(IncomingPeer& peer);
@@ -128,6 +131,7 @@ class Listener final : public LifecycleObserver {
     Counters& counters_;
     PeerEvents& events_;
     ListenerOptions options_;
+    common::LogLimit log_limit_;
     size_t places_ = 0;  // at most, as far as the limits allow
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
     std::list<std::shared_ptr<IncomingPeer>> waiting_;                  // oldest first

@@ -49,13 +49,15 @@ void OpenPmixPeer::on_connect(Bytes payload) {
     ConnectRequest request;
     const pmix_status_t rc = ConnectRequest::decode(payload, &request, &traits_);
     if (rc != PMIX_SUCCESS) {
-        WIREUP_LOG(server, info, "a process of user %u that speaks OpenPMIx's protocol says nothing we understand: %s",
-                   credentials().uid, common::log_status(rc));
+        WIREUP_LOG_WITHIN(listener().log_limit(), server, info,
+                          "a process of user %u that speaks OpenPMIx's protocol says nothing we understand: %s",
+                          credentials().uid, common::log_status(rc));
         return close();
     }
     if (request.store != kPlainStore || !is_readable_security(request.security)) {
-        WIREUP_LOG(server, warn, "a process of user %u wants its data by \"%s\" and security by \"%s\"",
-                   credentials().uid, request.store.c_str(), request.security.c_str());
+        WIREUP_LOG_WITHIN(listener().log_limit(), server, warn,
+                          "a process of user %u wants its data by \"%s\" and security by \"%s\"", credentials().uid,
+                          request.store.c_str(), request.security.c_str());
         return listener().refuse(*this, PMIX_ERR_NOT_SUPPORTED);
     }
     kind_ = request.kind;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "common/base/log.h"
+#include <algorithm>
+
+#include "common/base/log_limit.h"
 #include "server/admission/refusal_reason.h"
 #include "support/fake_client.h"
 #include "support/status.h"
@@ -51,6 +53,14 @@ TEST_F(RefusalLogTest, NamespaceNeverRegistered) {
 TEST_F(RefusalLogTest, NamespaceWithControlCharacters_IsShownWithoutThem) {
     const std::string log = refused({"a\nserver warn: b\x1b[2J", 0});
     EXPECT_TRUE(has(log, "\"a?server warn: b?[2J\":0: the namespace was never registered")) << log;
+}
+
+// Anybody can be refused without end.
+TEST_F(RefusalLogTest, ManyRefusals_WriteAFewLines) {
+    std::string log;
+    for (uint64_t i = 0; i < 3 * common::LogLimit::kLines; ++i) log = refused({"another", 0});
+    // A machine that is very slow may begin a second limit.
+    EXPECT_LE(static_cast<uint64_t>(std::count(log.begin(), log.end(), '\n')), 2 * common::LogLimit::kLines + 1) << log;
 }
 
 // rows: V10
