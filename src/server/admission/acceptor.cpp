@@ -11,8 +11,6 @@ namespace pmix::server {
 
 namespace {
 constexpr int64_t kPauseMs = 50;  // when the process has no descriptors left
-// Per wake-up of the loop, so that a flood of connections does not occupy it; the watch is level-triggered.
-constexpr int kAcceptsPerEvent = 16;
 }  // namespace
 
 Acceptor::Acceptor(transport::EventLoop& loop, Scheduler& scheduler, std::string address, bool owns_file,
@@ -42,8 +40,9 @@ common::Result<std::unique_ptr<Acceptor>> Acceptor::open(transport::EventLoop& l
 }
 
 std::unique_ptr<Acceptor> Acceptor::take_over(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
-                                              transport::Descriptor socket, Visitor visitor) {
+                                              transport::Descriptor socket, Visitor visitor, unsigned most_at_once) {
     std::unique_ptr<Acceptor> acceptor(new Acceptor(loop, scheduler, std::move(address), false, std::move(visitor)));
+    acceptor->most_at_once_ = most_at_once;
     acceptor->socket_ = std::move(socket);
     acceptor->identity_ = transport::FileIdentity(acceptor->socket_.get());
     return acceptor;
@@ -59,7 +58,7 @@ void Acceptor::start() {
 void Acceptor::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
     try {
-        for (int i = 0; i < kAcceptsPerEvent; ++i) {
+        for (unsigned i = 0; i < most_at_once_; ++i) {
             auto socket = transport::accept_one(socket_.get(), loop_.io());
             if (socket.ok()) {
                 visitor_(std::move(socket).value());

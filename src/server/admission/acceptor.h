@@ -21,13 +21,16 @@ class Acceptor final : public transport::WatchHandler {
   public:
     // May throw std::bad_alloc: that connection is dropped, and sees a hang-up.
     using Visitor = std::function<void(transport::Descriptor)>;
+    // Per wake-up of the loop, so that a flood of connections does not occupy it; the watch is level-triggered.
+    static constexpr unsigned kMostAtOnce = 16;
 
     // The address is what transport::connect_to takes: abstract, or a path.
     static common::Result<std::unique_ptr<Acceptor>> open(transport::EventLoop& loop, Scheduler& scheduler,
                                                           std::string address, Visitor visitor);
     // A socket that listens already. address: for those who are told where.
     static std::unique_ptr<Acceptor> take_over(transport::EventLoop& loop, Scheduler& scheduler, std::string address,
-                                               transport::Descriptor socket, Visitor visitor);
+                                               transport::Descriptor socket, Visitor visitor,
+                                               unsigned most_at_once = kMostAtOnce);
     ~Acceptor();
 
     void start();
@@ -44,6 +47,7 @@ class Acceptor final : public transport::WatchHandler {
     const std::string address_;
     const Visitor visitor_;
     const bool owns_file_;
+    unsigned most_at_once_ = kMostAtOnce;
     transport::Descriptor socket_;
     transport::FileIdentity identity_;
     std::unique_ptr<transport::Watch> watch_;

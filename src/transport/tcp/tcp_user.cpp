@@ -13,8 +13,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
 #include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/standard_streams.h"
@@ -114,13 +117,41 @@ bool parse(std::string_view text, int base, T* out) {
     return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
+struct TableAddress {
+    uint32_t host = 0;  // as in sockaddr_in
+    uint16_t port = 0;  // of this host's byte order
+    auto operator<=>(const TableAddress&) const = default;
+};
+
+TableAddress table_address(const sockaddr_in& address) noexcept {
+    return {address.sin_addr.s_addr, ntohs(address.sin_port)};
+}
+
 // "0100007F:1F90": the address as a number of this host's byte order, the port.
-bool is_address(std::string_view text, const sockaddr_in& address, bool or_any = false) {
-    uint32_t host = 0;
-    uint16_t port = 0;
+bool read_table_address(std::string_view text, TableAddress* out) {
     const size_t colon = text.find(':');
-    return colon != text.npos && parse(text.substr(0, colon), 16, &host) && parse(text.substr(colon + 1), 16, &port) &&
-           (host == address.sin_addr.s_addr || (or_any && host == 0)) && port == ntohs(address.sin_port);
+    return colon != text.npos && parse(text.substr(0, colon), 16, &out->host) &&
+           parse(text.substr(colon + 1), 16, &out->port);
+}
+
+// sl local remote state queues timer retransmissions uid timeout inode
+bool read_table_ends(std::string_view line, TableAddress* local, TableAddress* remote) {
+    return read_table_address(word(line, 1), local) && read_table_address(word(line, 2), remote);
+}
+
+bool read_table_socket(std::string_view line, TcpSocket* out) {
+    return parse(word(line, 3), 16, &out->state) && parse(word(line, 7), 10, &out->uid) &&
+           parse(word(line, 9), 10, &out->inode);
+}
+
+// f(line) until it returns true.
+template <class F>
+void for_lines(std::string_view table, F&& f) {
+    while (!table.empty()) {
+        const size_t end = std::min(table.find('\n'), table.size());
+        if (f(table.substr(0, end))) return;
+        table.remove_prefix(std::min(end + 1, table.size()));
+    }
 }
 
 bool is_listener(const TcpEnds& ends) noexcept {
@@ -186,22 +217,22 @@ Result<TcpSocket> look_up_by_sock_diag(const TcpEnds& ends) {
 }
 
 Result<TcpSocket> look_up_in_tcp_table(std::string_view table, const TcpEnds& ends) {
-    while (!table.empty()) {
-        const size_t end = std::min(table.find('\n'), table.size());
-        const std::string_view line = table.substr(0, end);
-        table.remove_prefix(std::min(end + 1, table.size()));
-        // sl local remote state queues timer retransmissions uid timeout inode
-        if (!is_address(word(line, 1), ends.local, is_listener(ends)) || !is_address(word(line, 2), ends.remote))
-            continue;
-        uint8_t state = 0;
-        uint32_t uid = 0;
-        uint64_t inode = 0;
-        if (!parse(word(line, 3), 16, &state) || !parse(word(line, 7), 10, &uid) || !parse(word(line, 9), 10, &inode)) {
-            return PMIX_ERR_NOT_SUPPORTED;
-        }
-        return TcpSocket{state, inode, uid};
-    }
-    return PMIX_ERR_INVALID_CRED;
+    const TableAddress wanted = table_address(ends.local), wanted_remote = table_address(ends.remote);
+    Result<TcpSocket> found = PMIX_ERR_INVALID_CRED;
+    for_lines(table, [&](std::string_view line) {
+        TableAddress local, remote;
+        if (!read_table_ends(line, &local, &remote) || remote != wanted_remote) return false;
+        if (is_listener(ends) && local.host == 0) local.host = wanted.host;
+        if (local != wanted) return false;
+        TcpSocket socket;
+        found = read_table_socket(line, &socket) ? Result<TcpSocket>(socket) : PMIX_ERR_NOT_SUPPORTED;
+        return true;
+    });
+    return found;
+}
+
+bool read_ends(int fd, TcpEnds& ends) {
+    return read_address(::getpeername, fd, &ends.local) && read_address(::getsockname, fd, &ends.remote);
 }
 
 using Ask = Result<uid_t> (*)(const TcpEnds&);
@@ -209,9 +240,7 @@ using Find = Result<uid_t> (*)(std::string_view, const TcpEnds&);
 
 Result<uid_t> user_at_other_end(int fd, Ask ask, Find find) {
     TcpEnds ends;
-    if (!read_address(::getpeername, fd, &ends.local) || !read_address(::getsockname, fd, &ends.remote)) {
-        return PMIX_ERR_INVALID_CRED;
-    }
+    if (!read_ends(fd, ends)) return PMIX_ERR_INVALID_CRED;
     Result<uid_t> user = ask(ends);
     if (!user.ok() && user.status() == PMIX_ERR_NOT_SUPPORTED) {
         const Result<std::string> table = read_tcp_table();
@@ -233,6 +262,25 @@ Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends) {
     return user_of(look_up_in_tcp_table(table, ends), kEstablished);
 }
 
+std::vector<Result<uid_t>> find_all_in_tcp_table(std::string_view table, std::span<const TcpEnds> all) {
+    std::vector<Result<uid_t>> users(all.size(), PMIX_ERR_INVALID_CRED);
+    std::map<std::pair<TableAddress, TableAddress>, size_t> wanted;
+    for (size_t i = 0; i < all.size(); ++i)
+        wanted.emplace(std::pair(table_address(all[i].local), table_address(all[i].remote)), i);
+    for_lines(table, [&](std::string_view line) {
+        TableAddress local, remote;
+        if (!read_table_ends(line, &local, &remote)) return false;
+        const auto at = wanted.find({local, remote});
+        if (at == wanted.end()) return false;
+        TcpSocket socket;
+        const bool whole = read_table_socket(line, &socket);
+        users[at->second] = user_of(whole ? Result<TcpSocket>(socket) : PMIX_ERR_NOT_SUPPORTED, kEstablished);
+        wanted.erase(at);  // the first line counts
+        return wanted.empty();
+    });
+    return users;
+}
+
 Result<uid_t> ask_sock_diag_for_listener(const TcpEnds& ends) {
     return listener_of(ends, look_up_by_sock_diag);
 }
@@ -243,6 +291,30 @@ Result<uid_t> find_listener_in_tcp_table(std::string_view table, const TcpEnds& 
 
 Result<uid_t> tcp_user(int fd) {
     return user_at_other_end(fd, ask_sock_diag, find_in_tcp_table);
+}
+
+std::vector<Result<uid_t>> tcp_users(std::span<const int> fds) {
+    std::vector<Result<uid_t>> users;
+    std::vector<TcpEnds> by_table;
+    std::vector<size_t> places;
+    users.reserve(fds.size());
+    for (const int fd : fds) {
+        TcpEnds ends;
+        users.push_back(read_ends(fd, ends) ? ask_sock_diag(ends) : PMIX_ERR_INVALID_CRED);
+        if (users.back().ok() || users.back().status() != PMIX_ERR_NOT_SUPPORTED) continue;
+        by_table.push_back(ends);
+        places.push_back(users.size() - 1);
+    }
+    if (!by_table.empty()) {
+        const Result<std::string> table = read_tcp_table();
+        const auto found = table.ok() ? find_all_in_tcp_table(table.value(), by_table)
+                                      : std::vector<Result<uid_t>>(by_table.size(), table.status());
+        for (size_t i = 0; i < places.size(); ++i) users[places[i]] = found[i];
+    }
+    // As in user_at_other_end().
+    for (size_t i = 0; i < fds.size(); ++i)
+        if (users[i].ok() && !is_established(fds[i])) users[i] = PMIX_ERR_INVALID_CRED;
+    return users;
 }
 
 Result<TcpServerUser> await_tcp_user(int fd, Deadline deadline, const Io& io) {

@@ -20,7 +20,9 @@
 #include <netinet/in.h>
 #include <sys/types.h>
 
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
 #include "transport/deadline.h"
@@ -31,6 +33,10 @@ namespace pmix::transport {
 // fd: a connected IPv4 socket. PMIX_ERR_INVALID_CRED: the other end is not an established socket of this network
 // namespace, or this end is not established. PMIX_ERR_NOT_SUPPORTED: the kernel cannot be asked.
 common::Result<uid_t> tcp_user(int fd);
+
+// The same for several: where the kernel's text has to be read, once for all of them. out: for each of fds, in their
+// order. It grows with the sockets of the node plus those asked about, not with their product.
+std::vector<common::Result<uid_t>> tcp_users(std::span<const int> fds);
 
 // The same for a connection that this process has made: who has accepted it, or else whose listening socket it waits
 // at. Where neither is known, this waits. PMIX_ERR_UNREACH: the connection has ended. PMIX_ERR_TIMEOUT: nobody has
@@ -53,6 +59,7 @@ struct TcpEnds {
 common::Result<uid_t> ask_sock_diag(const TcpEnds& ends);
 // table: what /proc/net/tcp holds.
 common::Result<uid_t> find_in_tcp_table(std::string_view table, const TcpEnds& ends);
+std::vector<common::Result<uid_t>> find_all_in_tcp_table(std::string_view table, std::span<const TcpEnds> all);
 // Of the socket that listens where ends.local says. PMIX_ERR_INVALID_CRED: none does, or the connection does not wait
 // there, neither before nor after.
 common::Result<uid_t> ask_sock_diag_for_listener(const TcpEnds& ends);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -272,6 +273,22 @@ TEST(TcpUserTest, Table_OfAnyText_HasNoUser) {
     EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(line("01", "0", "0"), ends).status());
     EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, find_in_tcp_table(line("01", "x", "77"), ends).status());
     EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, find_in_tcp_table(line("01", "99999999999", "77"), ends).status());
+    // All at once: each has its own line, and the first one counts.
+    TcpEnds other = ends, absent = ends;
+    other.remote = loopback(9091);
+    absent.remote = loopback(9092);
+    char others_remote[32];
+    std::snprintf(others_remote, sizeof others_remote, "%08X:2383", ends.remote.sin_addr.s_addr);
+    std::string others_line = line("06", "1001", "78");
+    others_line.replace(others_line.find(remote), std::strlen(remote), others_remote);
+    const TcpEnds all[] = {other, ends, absent};
+    const auto users =
+        find_all_in_tcp_table("header\n" + line("01", "1000", "77") + others_line + line("01", "0", "79"), all);
+    ASSERT_EQ(3u, users.size());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, users[0].status()) << "it has ended";
+    EXPECT_EQ(1000u, users[1].value());
+    EXPECT_STATUS(PMIX_ERR_INVALID_CRED, users[2].status());
+    EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, find_all_in_tcp_table(line("01", "x", "77"), all)[1].status());
     for (const char* text : {"", "\n", " ", "0: :", "0: 0100007F: 0100007F:", "0: 0100007F:1F90"}) {
         EXPECT_STATUS(PMIX_ERR_INVALID_CRED, find_in_tcp_table(text, ends).status()) << text;
     }
