@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "common/base/standard_streams.h"
+#include "transport/foreign_file.h"
 
 namespace pmix::transport {
 
@@ -159,12 +160,17 @@ Result<Descriptor> listen_path(const std::string& path, const Io& io) {
     if (::fchmod(fd.get(), 0600) != 0) return status_of(errno);
     for (int attempt = 0; io.bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.un), at.length) != 0; ++attempt) {
         if (errno != EADDRINUSE || attempt > 0) return status_of(errno);
-        // Stale only if it is a socket on which nobody listens; anything else there is not ours to remove.
+        // Another user's is in the way. Of ours, stale is only a socket on which nobody listens.
         struct stat info {};
-        if (::fstatat(place->directory.get(), place->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISSOCK(info.st_mode)) {
+        if (::fstatat(place->directory.get(), place->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
             return PMIX_ERR_EXISTS;
+        if (is_foreign(info)) {
+            const int error = ::unlink(at.un.sun_path) != 0 && errno != ENOENT ? errno : 0;
+            tell_of_foreign(path, info, error);
+            if (error != 0) return status_of(error);
+            continue;
         }
+        if (!S_ISSOCK(info.st_mode)) return PMIX_ERR_EXISTS;
         Descriptor probe = make_socket(io);
         if (!probe) return status_of(errno);
         if (connect_once(probe.get(), at, io) != ECONNREFUSED) return PMIX_ERR_EXISTS;

@@ -19,6 +19,7 @@
 
 #include "common/base/standard_streams.h"
 #include "transport/deadline.h"
+#include "transport/foreign_file.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::transport {
@@ -198,6 +199,16 @@ int take_place(const Place& place, const std::string& from, const Descriptor& st
     return give_name(place, from);
 }
 
+// The same for what another user has put there. `error` stays as it is where that is not so.
+int replace_foreign(const Place& place, const std::string& from, int error) {
+    const Descriptor there = hold_named(place, place.name);
+    struct stat info {};
+    if (!there || ::fstat(there.get(), &info) != 0 || !is_foreign(info)) return error;
+    error = take_place(place, from, there);
+    tell_of_foreign(place.name, info, error);
+    return error;
+}
+
 std::string temporary_name(const std::string& name) {
     uint64_t nonce = 0;
     if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
@@ -223,7 +234,11 @@ Result<Descriptor> put_at(const Place& place, std::string_view text, mode_t mode
         (void)::flock(file.get(), LOCK_EX | LOCK_NB);
         error = give_name(place, temporary);
         if (error == EEXIST) {
-            if (const Descriptor stale = find_stale()) error = take_place(place, temporary, stale);
+            if (const Descriptor stale = find_stale()) {
+                error = take_place(place, temporary, stale);
+            } else {
+                error = replace_foreign(place, temporary, error);
+            }
         }
     }
     if (error != 0) {

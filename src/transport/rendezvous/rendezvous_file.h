@@ -4,7 +4,9 @@
 // The owner keeps the RendezvousFile as long as it serves; the file goes with it. Any thread. It is made whole under
 // another name and then given its own, readable by its owner only, through a descriptor of its directory, so that
 // nobody can exchange the path between two steps. What is there already and names a server that still listens is left
-// alone (PMIX_ERR_EXISTS), as is everything that is no such file; one that a killed server left is replaced.
+// alone (PMIX_ERR_EXISTS), as is everything that is no such file; one that a killed server left is replaced. So is what
+// another user, who is not root, has put there, with a line in the log: nobody would believe it. In a folder that does
+// not permit it, this is PMIX_ERR_NO_PERMISSIONS, and the log names the user.
 //
 // A reader believes a file only if it is a plain one of its own user's or root's that others cannot write. Text that
 // is no URI of ours is PMIX_ERR_BAD_PARAM; no such file, or one without a whole line, PMIX_ERR_NOT_FOUND; not to be

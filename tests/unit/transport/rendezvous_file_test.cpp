@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/log.h"
+#include "support/as_user.h"
+#include "support/other_users.h"
 #include "support/status.h"
+#include "support/temporary_folder.h"
 #include "transport/unix_socket.h"
 
 namespace pmix::transport::rendezvous_file_test {
@@ -57,6 +62,49 @@ TEST_F(RendezvousFileTest, IsThereWholeAndGoesWithItsOwner) {
         EXPECT_EQ("server", contact->server.nspace);
     }
     EXPECT_EQ(0u, files());
+}
+
+// A user who puts a file there first would keep the server from its place, and no reader would believe that file.
+TEST_F(RendezvousFileTest, AnotherUsers_InAFolderOfOurs_IsReplacedAndTheLogNamesTheUser) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root, to become another user";
+    const std::string address = make_abstract_address();
+    auto listener = listen_abstract(address);
+    test::TemporaryFolder logs;
+    ASSERT_STATUS(PMIX_SUCCESS, common::start_log("warn@" + logs.path("log"), {"server", 0}));
+    write(uri(address) + "\n1\n");
+    ASSERT_EQ(0, ::chown(path.c_str(), 1001, 1001));
+    {
+        auto file = RendezvousFile::create(path, uri("@wireup/0/1/bb"));
+        ASSERT_STATUS(PMIX_SUCCESS, file.status());
+        EXPECT_EQ("@wireup/0/1/bb", read_rendezvous_file(path)->addresses[0]);
+    }
+    EXPECT_EQ(0u, files());
+    write("anything");
+    ASSERT_EQ(0, ::chown(path.c_str(), 1001, 1001));
+    EXPECT_STATUS(PMIX_SUCCESS,
+                  RendezvousFile::create_text(path, "two\n", 0600, [](std::string_view) { return false; }).status());
+    const std::string log = logs.text("log");
+    EXPECT_EQ(2, std::count(log.begin(), log.end(), '\n')) << log;
+    EXPECT_NE(log.npos, log.find("\"contact\" was user 1001's file, and has been replaced")) << log;
+    common::stop_log();
+}
+
+TEST_F(RendezvousFileTest, AnotherUsers_WhereTheFolderForbidsIt_IsAnErrorThatSaysSo) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root, to become another user";
+    test::TemporaryFolder logs;
+    ASSERT_STATUS(PMIX_SUCCESS, common::start_log("warn@" + logs.path("log"), {"server", 0}));
+    ASSERT_EQ(0, ::chmod(folder.c_str(), 01777));  // as /tmp
+    write("anything");
+    ASSERT_EQ(0, ::chown(path.c_str(), 1002, 1002));
+    {
+        const test::AsUser user(1001);
+        EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, RendezvousFile::create(path, uri("@wireup/0/1/bb")).status());
+    }
+    EXPECT_EQ("anything", text());
+    EXPECT_EQ(1u, files());
+    const std::string log = logs.text("log");
+    EXPECT_NE(log.npos, log.find("\"contact\" is user 1002's file, and cannot be replaced")) << log;
+    common::stop_log();
 }
 
 TEST_F(RendezvousFileTest, OneOfAServerThatListensIsLeftAlone) {

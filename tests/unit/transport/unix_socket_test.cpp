@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/unix_socket.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -8,6 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/as_user.h"
+#include "support/other_users.h"
 #include "support/sockets.h"
 #include "support/status.h"
 #include "transport/send_queue.h"
@@ -176,6 +179,29 @@ TEST(UnixSocket, AStaleFileIsReplacedAForeignOneIsNot) {
     ASSERT_TRUE(static_cast<bool>(made));
     EXPECT_STATUS(PMIX_ERR_EXISTS, listen_path(file).status());
     EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+// A socket of another user's, also one that listens, and a file.
+TEST(UnixSocket, WhatAnotherUserHasPutThereIsReplacedWhereTheFolderPermitsIt) {
+    if (!can_be_other_users()) GTEST_SKIP() << "needs root, to become another user";
+    Directory tmp;
+    const std::string path = tmp.path + "/server";
+    auto live = listen_path(path);
+    ASSERT_TRUE(live.ok());
+    ASSERT_EQ(0, ::chown(path.c_str(), 1001, 1001));
+    auto ours = listen_path(path);
+    ASSERT_STATUS(PMIX_SUCCESS, ours.status());
+    EXPECT_TRUE(connect_to(path, Deadline::in_ms(0)).ok());
+    EXPECT_TRUE(accept_one(ours->get()).ok());
+    const std::string file = tmp.path + "/file";
+    ::close(::open(file.c_str(), O_CREAT | O_CLOEXEC | O_WRONLY, 0600));
+    ASSERT_EQ(0, ::chown(file.c_str(), 1001, 1001));
+    EXPECT_STATUS(PMIX_SUCCESS, listen_path(file).status());
+    // As /tmp.
+    ASSERT_EQ(0, ::chmod(tmp.path.c_str(), 01777));
+    ASSERT_EQ(0, ::chown(file.c_str(), 1002, 1002));
+    const test::AsUser user(1001);
+    EXPECT_STATUS(PMIX_ERR_NO_PERMISSIONS, listen_path(file).status());
 }
 
 }  // namespace
