@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "common/base/random.h"
 #include "common/base/standard_streams.h"
 #include "transport/foreign_file.h"
 
@@ -128,7 +128,7 @@ Result<Descriptor> listen_on(const Address& address, const Io& io) noexcept {
 
 std::string make_abstract_address() {
     uint64_t nonce = 0;
-    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce)) return {};
+    if (!common::fill_random(&nonce, sizeof nonce)) return {};
     char text[80];
     const int n = ::snprintf(text, sizeof text, "@wireup/%u/%d/%016llx", static_cast<unsigned>(::geteuid()),
                              static_cast<int>(::getpid()), static_cast<unsigned long long>(nonce));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/fabric_allocation.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "common/base/random.h"
 #include "common/placement/node_map.h"
 #include "common/placement/regex2.h"
 #include "common/values/array_value.h"
@@ -87,8 +86,7 @@ Result<Value> devices_on(const std::string& node, std::string_view type, const I
 
 pmix_status_t append_key(InfoList& met) {
     std::array<char, kFabricKeyBytes> random;
-    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-        return PMIX_ERR_NOT_SUPPORTED;
+    if (!common::fill_random(random.data(), random.size())) return PMIX_ERR_NOT_SUPPORTED;
     const pmix_byte_object_t key{random.data(), random.size()};
     return met.append(PMIX_ALLOC_FABRIC_SEC_KEY, &key, PMIX_BYTE_OBJECT);
 }

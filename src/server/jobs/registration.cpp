@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/jobs/registration.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "common/base/log.h"
+#include "common/base/random.h"
 #include "common/codec/pack.h"
 #include "common/protocol/app_environment.h"
 #include "common/values/info_view.h"
@@ -28,7 +27,7 @@ constexpr uint32_t kNoSession = UINT32_MAX;  // no session has this number
 bool make_token(common::Token& token) noexcept {
     // Both halves at once: this is done for each process of the node.
     uint8_t both[sizeof token.client + sizeof token.server];
-    if (::getrandom(both, sizeof both, 0) != static_cast<ssize_t>(sizeof both)) return false;
+    if (!common::fill_random(both, sizeof both)) return false;
     std::memcpy(token.client.data(), both, sizeof token.client);
     std::memcpy(token.server.data(), both + sizeof token.client, sizeof token.server);
     explicit_bzero(both, sizeof both);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/services/credentials.h"
 
-#include <sys/random.h>
-
 #include <cstring>
 
 #include "common/base/bytes.h"
+#include "common/base/random.h"
 #include "common/protocol/credential_types.h"
 #include "common/values/info_view.h"
 #include "server/host/required.h"
@@ -22,10 +21,6 @@ namespace {
 // In front of each of ours: whose it is, so that those of other makers are told apart at once.
 constexpr uint8_t kMagic[8] = {'w', 'i', 'r', 'e', 'u', 'p', 'c', 1};
 
-bool fill(uint8_t* out, size_t n) {
-    return ::getrandom(out, n, 0) == static_cast<ssize_t>(n);
-}
-
 // Takes the same time whatever differs.
 bool equal(const uint8_t* a, const uint8_t* b, size_t n) {
     uint8_t difference = 0;
@@ -40,7 +35,9 @@ bool equal(const uint8_t* a, const uint8_t* b, size_t n) {
 common::Result<Blob> CredentialOffice::make(const Peer& peer) {
     Number name;
     Given given{{}, peer.serial(), peer.id(), peer.credentials()};
-    if (!fill(name.data(), name.size()) || !fill(given.secret.data(), given.secret.size())) return PMIX_ERROR;
+    if (!common::fill_random(name.data(), name.size()) ||
+        !common::fill_random(given.secret.data(), given.secret.size()))
+        return PMIX_ERR_NOT_SUPPORTED;
     common::ByteWriter w;
     for (const uint8_t b : kMagic) w.u8(b);
     for (const uint8_t b : name) w.u8(b);

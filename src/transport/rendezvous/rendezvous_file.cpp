@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/random.h"
 #include "common/base/standard_streams.h"
 #include "transport/deadline.h"
 #include "transport/foreign_file.h"
@@ -211,8 +211,7 @@ int replace_foreign(const Place& place, const std::string& from, int error) {
 
 std::string temporary_name(const std::string& name) {
     uint64_t nonce = 0;
-    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
-        nonce = static_cast<uint64_t>(::getpid());
+    if (!common::fill_random(&nonce, sizeof nonce)) nonce = static_cast<uint64_t>(::getpid());
     // Of a length that fits where the name itself does.
     return '.' + name.substr(0, NAME_MAX - 24) + '.' + std::to_string(nonce);
 }
