@@ -43,41 +43,40 @@ common::Result<size_t> EventOrder::add(HandlerSpec spec) {
     std::sort(spec.codes.begin(), spec.codes.end());
     spec.codes.erase(std::unique(spec.codes.begin(), spec.codes.end()), spec.codes.end());
     const Category category = spec.category();
-    if (category == Category::first || category == Category::last) {
-        for (const Entry& e : entries_) {
-            if (e.category == category) return PMIX_ERR_EVENT_REGISTRATION;
-        }
-    }
-
     // Entries of one category lie together: lead | prepend, append | end. Newest first ahead of the middle, newest
     // last behind it.
-    const auto key = [](Category c, Place p) {
-        const int slot = p == Place::lead ? 0 : p == Place::end ? 2 : 1;
-        return static_cast<int>(c) * 3 + slot;
-    };
-    const int mine = key(category, spec.place);
+    constexpr int kSlots = 3;
+    const int begin = static_cast<int>(category) * kSlots;
+    const int slot = spec.place == Place::lead ? 0 : spec.place == Place::end ? 2 : 1;
+    if (category == Category::first || category == Category::last) {
+        const auto at = entries_.lower_bound({begin, INT64_MIN});
+        if (at != entries_.end() && at->first.first < begin + kSlots) return PMIX_ERR_EVENT_REGISTRATION;
+    }
     const bool ahead_of_equals = spec.place == Place::lead || spec.place == Place::prepend;
-    auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
-        const int other = key(e.category, e.spec.place);
-        return ahead_of_equals ? other >= mine : other > mine;
-    });
     const size_t reference = next_++;
-    entries_.insert(at, Entry{reference, category, std::move(spec)});
+    const auto age = static_cast<int64_t>(reference);
+    const Position position{begin + slot, ahead_of_equals ? -age : age};
+    const auto known = positions_.emplace(reference, position).first;
+    try {
+        entries_.try_emplace(position, Entry{reference, category, std::move(spec)});
+    } catch (...) {
+        positions_.erase(known);
+        throw;
+    }
     return reference;
 }
 
 bool EventOrder::remove(size_t reference) {
-    auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.reference == reference; });
-    if (it == entries_.end()) return false;
-    entries_.erase(it);
+    const auto at = positions_.find(reference);
+    if (at == positions_.end()) return false;
+    entries_.erase(at->second);
+    positions_.erase(at);
     return true;
 }
 
 const HandlerSpec* EventOrder::find(size_t reference) const noexcept {
-    for (const Entry& e : entries_) {
-        if (e.reference == reference) return &e.spec;
-    }
-    return nullptr;
+    const auto at = positions_.find(reference);
+    return at == positions_.end() ? nullptr : &entries_.at(at->second).spec;
 }
 
 bool EventOrder::contains(size_t reference) const noexcept {
@@ -123,7 +122,7 @@ bool EventOrder::wants(size_t reference, const EventTraits& event) const {
 
 std::vector<size_t> EventOrder::chain(const EventTraits& event) const {
     std::vector<const Entry*> chain;
-    for (const Entry& e : entries_) {
+    for (const auto& [position, e] : entries_) {
         if (matches(e.spec, event)) chain.push_back(&e);
     }
 

@@ -13,8 +13,11 @@
 #include <pmix.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/base/ids.h"
@@ -94,7 +97,10 @@ class EventOrder {
 
     common::ProcId self_;
     size_t next_ = 0;
-    std::vector<Entry> entries_;  // in calling order, before BEFORE and AFTER
+    // Where a handler stands, before BEFORE and AFTER: category and place within it, then its age, rising or falling.
+    using Position = std::pair<int, int64_t>;
+    std::map<Position, Entry> entries_;
+    std::unordered_map<size_t, Position> positions_;  // by reference
 };
 
 }  // namespace pmix::client

@@ -61,8 +61,8 @@ GroupInvites::Taken GroupInvites::or_give_up_invite(uint64_t invite) {
     if (session_.server_has_more()) return {};
     return [this, invite](pmix_status_t status) {
         if (status == PMIX_SUCCESS) return;
-        const auto at = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.id == invite; });
-        if (at != invites_.end() && !at->forming) give_up(*at, status);
+        Invite* const at = invites_.find(invite);
+        if (at != nullptr && !at->forming) give_up(*at, status);
     };
 }
 
@@ -70,19 +70,9 @@ GroupInvites::Taken GroupInvites::or_finish_join(uint64_t join) {
     if (session_.server_has_more()) return {};
     return [this, join](pmix_status_t status) {
         if (status == PMIX_SUCCESS) return;
-        const auto at = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.id == join; });
-        if (at != joins_.end() && !at->forming) finish(*at, status, {});
+        Join* const at = joins_.find(join);
+        if (at != nullptr && !at->forming) finish(*at, status, {});
     };
-}
-
-GroupInvites::Invite* GroupInvites::find_invite(const std::string& name) noexcept {
-    auto it = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.name == name; });
-    return it == invites_.end() ? nullptr : &*it;
-}
-
-GroupInvites::Join* GroupInvites::find_join(const std::string& name) noexcept {
-    auto it = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.name == name; });
-    return it == joins_.end() ? nullptr : &*it;
 }
 
 // A step of a call that has no memory ends the call: its caller waits.
@@ -91,8 +81,7 @@ void GroupInvites::or_give_up(uint64_t invite, Step&& step) {
     try {
         step();
     } catch (const std::bad_alloc&) {
-        const auto at = std::find_if(invites_.begin(), invites_.end(), [&](const Invite& i) { return i.id == invite; });
-        if (at != invites_.end()) give_up(*at, PMIX_ERR_NOMEM);
+        if (Invite* const at = invites_.find(invite)) give_up(*at, PMIX_ERR_NOMEM);
     }
 }
 
@@ -101,8 +90,7 @@ void GroupInvites::or_end_join(uint64_t join, Step&& step) {
     try {
         step();
     } catch (const std::bad_alloc&) {
-        const auto at = std::find_if(joins_.begin(), joins_.end(), [&](const Join& j) { return j.id == join; });
-        if (at != joins_.end()) finish(*at, PMIX_ERR_NOMEM, {});
+        if (Join* const at = joins_.find(join)) finish(*at, PMIX_ERR_NOMEM, {});
     }
 }
 
@@ -128,14 +116,15 @@ void GroupInvites::start_invite(Invite&& given) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
     // Lost since the caller looked: all that its end ends has been ended.
     if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
-    if (find_invite(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    if (invites_.find(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    given.id = next_++;
+    Invite* added = nullptr;
     try {
-        invites_.emplace_back(std::move(given));
+        added = &invites_.add(std::move(given));
     } catch (const std::bad_alloc&) {
         return given.done(PMIX_ERR_NOMEM, {});
     }
-    Invite& i = invites_.back();
-    i.id = next_++;
+    Invite& i = *added;
     begins(i.name);
     or_give_up(i.id, [&] {
         watch_limit(i);
@@ -155,7 +144,7 @@ void GroupInvites::watch_limit(Invite& invite) {
     transport::assert_on_loop();
     if (invite.limit.is_never()) return;
     invite.timer = session_.loop().after(left_ms(invite.limit), [this, name = invite.name] {
-        Invite* late = find_invite(name);
+        Invite* late = invites_.find(name);
         if (late == nullptr) return;
         late->timer = 0;
         if (late->forming) return;  // the collective has what was left
@@ -232,14 +221,14 @@ void GroupInvites::form(Invite& invite) {
     mine.append_flag(PMIX_GROUP_LEADER, true);
     const pmix_status_t rc =
         construct_on_server(session_, invite.name, invite.members, &session_.self(), mine.c_array(), mine.size(),
-                            [this, name = invite.name, id = invite.id](pmix_status_t status, InfoList&& results) {
-                                Invite* i = find_invite(name);
-                                if (i == nullptr || i->id != id) return;
+                            [this, id = invite.id](pmix_status_t status, InfoList&& results) {
+                                Invite* const i = invites_.find(id);
+                                if (i == nullptr) return;
                                 const bool good = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
                                 if (!good) return give_up(*i, status);
                                 InfoList contents;
                                 contents.append_all(results.c_array(), results.size());
-                                announce(PMIX_GROUP_CONSTRUCT_COMPLETE, name, i->members, std::move(contents));
+                                announce(PMIX_GROUP_CONSTRUCT_COMPLETE, i->name, i->members, std::move(contents));
                                 finish(*i, i->smaller ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
                             });
     if (rc != PMIX_SUCCESS) give_up(invite, rc);
@@ -283,7 +272,7 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
         ended_.emplace_back(invite.name, formed ? std::move(invite.members) : ProcList());
     } catch (const std::bad_alloc&) {  // a process that accepts it later waits for its own limit
     }
-    invites_.remove_if([&](const Invite& i) { return &i == &invite; });
+    invites_.remove(invite);
     done(status, std::move(results));
 }
 
@@ -304,14 +293,15 @@ void GroupInvites::start_join(Join&& given, bool accept) {
     if (shut_) return given.done(PMIX_ERR_INIT, {});
     if (!session_.connected()) return given.done(PMIX_ERR_UNREACH, {});
     if (!accept) return decline(std::move(given));
-    if (find_join(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    if (joins_.find(given.name) != nullptr) return given.done(PMIX_ERR_EXISTS, {});
+    given.id = next_++;
+    Join* added = nullptr;
     try {
-        joins_.emplace_back(std::move(given));
+        added = &joins_.add(std::move(given));
     } catch (const std::bad_alloc&) {
         return given.done(PMIX_ERR_NOMEM, {});
     }
-    Join& j = joins_.back();
-    j.id = next_++;
+    Join& j = *added;
     or_end_join(j.id, [&] { send_acceptance(j); });
 }
 
@@ -338,7 +328,7 @@ void GroupInvites::send_acceptance(Join& j) {
     j.limit = limit_of(j.infos);
     if (!j.limit.is_never()) {
         j.timer = session_.loop().after(left_ms(j.limit), [this, name = j.name] {
-            Join* late = find_join(name);
+            Join* late = joins_.find(name);
             if (late == nullptr) return;
             late->timer = 0;
             if (late->forming) return;  // the collective has what was left
@@ -361,7 +351,7 @@ void GroupInvites::send_acceptance(Join& j) {
 void GroupInvites::orphaned(Join& join) {
     transport::assert_on_loop();
     join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
-        Join* alone = find_join(name);
+        Join* alone = joins_.find(name);
         if (alone == nullptr || alone->forming) return;
         alone->orphan = 0;
         finish(*alone, PMIX_GROUP_LEADER_FAILED, {});
@@ -436,9 +426,8 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
     join.forming = true;
     const pmix_status_t rc =
         construct_on_server(session_, join.name, std::move(members), &join.leader, mine.c_array(), mine.size(),
-                            [this, name = join.name, id = join.id](pmix_status_t status, InfoList&& results) {
-                                Join* j = find_join(name);
-                                if (j != nullptr && j->id == id) finish(*j, status, std::move(results));
+                            [this, id = join.id](pmix_status_t status, InfoList&& results) {
+                                if (Join* const j = joins_.find(id)) finish(*j, status, std::move(results));
                             });
     if (rc != PMIX_SUCCESS) finish(join, rc, {});
 }
@@ -465,13 +454,13 @@ void GroupInvites::take_over(Join& join) {
     i.optional = InfoView(i.infos).flag(PMIX_GROUP_OPTIONAL);
     i.limit = join.limit;
     i.id = next_++;
-    Invite& mine = invites_.emplace_back(std::move(i));
+    Invite& mine = invites_.add(std::move(i));
     begins(mine.name);
     // From here on it is this call, and not the join's.
     mine.done = std::move(join.done);
     if (join.timer != 0) session_.loop().cancel(join.timer);
     if (join.orphan != 0) session_.loop().cancel(join.orphan);
-    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    joins_.remove(join);
     or_give_up(mine.id, [&] {
         InfoList infos;
         const pmix_proc_t self = session_.self().to_c();
@@ -487,7 +476,7 @@ void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) 
     if (join.timer != 0) session_.loop().cancel(join.timer);
     if (join.orphan != 0) session_.loop().cancel(join.orphan);
     GroupDone done = std::move(join.done);
-    joins_.remove_if([&](const Join& j) { return &j == &join; });
+    joins_.remove(join);
     done(status, std::move(results));
 }
 
@@ -506,7 +495,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (received_.size() >= kMaxReceived) received_.pop_front();
         received_.push_back({name, source, std::move(invited), for_all(infos), {}});
         // One that waits for it had accepted before there was anything to accept.
-        const Join* const join = find_join(name);
+        const Join* const join = joins_.find(name);
         if (!replayed && join != nullptr && join->leader == source && !join->forming && join->orphan == 0)
             announce(PMIX_GROUP_INVITE_ACCEPTED, name, {source}, {}, or_finish_join(join->id));
         return;
@@ -521,11 +510,11 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (code == PMIX_GROUP_LEADER_SELECTED && i.leader_gone) i.successor = source;
     }
     if (code == PMIX_GROUP_CONSTRUCT_ABORT && common::is_abort_of(source, infos)) {
-        Join* join = find_join(name);
+        Join* join = joins_.find(name);
         if (join != nullptr && join->leader == source) join_heard(*join, code, source, infos, verdict);
         return;
     }
-    if (Invite* invite = find_invite(name)) {
+    if (Invite* invite = invites_.find(name)) {
         ProcId who = source;
         const pmix_proc_t* affected = nullptr;
         if (code == PMIX_GROUP_INVITE_FAILED &&
@@ -540,7 +529,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         if (ended == ended_.end() || contains(ended->second, source)) return;
         return answer_late(name, source);
     }
-    Join* join = find_join(name);
+    Join* join = joins_.find(name);
     if (join == nullptr) return;
     // A successor of before we listened is this join's only if its inviter has ended: there may have been another group
     // of the name.
@@ -558,7 +547,7 @@ void GroupInvites::server_gone(pmix_status_t why) noexcept {
     const auto end_all = [&](auto& calls) {
         while (!calls.empty()) {
             try {
-                finish(calls.front(), why, {});
+                finish(calls.oldest(), why, {});
             } catch (const std::bad_alloc&) {
             }
         }

@@ -15,11 +15,11 @@
 #pragma once
 
 #include <deque>
-#include <list>
 #include <string>
 #include <utility>
 
 #include "client/groups/group_events.h"
+#include "client/groups/named_calls.h"
 #include "transport/event_loop.h"
 
 namespace pmix::client {
@@ -89,8 +89,6 @@ class GroupInvites {
     void start_join(Join&& join, bool accept);
     void decline(Join&& join);
     void send_acceptance(Join& join);
-    Invite* find_invite(const std::string& name) noexcept;
-    Join* find_join(const std::string& name) noexcept;
     void invite_heard(Invite& invite, pmix_status_t code, const common::ProcId& who, const GroupVerdict& verdict);
     void join_heard(Join& join, pmix_status_t code, const common::ProcId& source, const common::InfoList& infos,
                     const GroupVerdict& verdict);
@@ -119,8 +117,8 @@ class GroupInvites {
 
     Session& session_;
     GroupEvents& groups_;
-    std::list<Invite> invites_;
-    std::list<Join> joins_;
+    NamedCalls<Invite> invites_;
+    NamedCalls<Join> joins_;
     std::deque<Invitation> received_;
     std::deque<std::pair<std::string, common::ProcList>> given_up_;  // the name, and those that were told
     // Invitations of this process that are over: the name, and the members if there is a group. What those accept next

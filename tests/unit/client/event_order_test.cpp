@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "support/cpu_time.h"
 #include "support/status.h"
 
 namespace pmix::client::event_order_test {
@@ -54,6 +57,25 @@ TEST_F(EventOrderTest, SixKindsStandInTheStandardsOrder) {
     const size_t s2 = add(spec({kCode}));
     EXPECT_EQ(order.chain(event(kCode)), (Refs{f, s1, s2, m, d, l}));
     EXPECT_EQ(order.chain(event(kOther)), (Refs{f, m, d}));
+}
+
+// Five times as many take some five times as long, and not 25: no handler is moved or looked at for another one.
+TEST_F(EventOrderTest, Many_RegisteredAndRemoved_CostGrowsWithTheirNumber) {
+    const auto seconds = [](size_t n) {
+        EventOrder many{ProcId("job", 0)};
+        const double before = test::cpu_seconds();
+        for (size_t i = 0; i < n; ++i) {
+            HandlerSpec one = spec({static_cast<pmix_status_t>(kCode - static_cast<int>(i))});
+            one.place = i % 2 == 0 ? Place::prepend : Place::append;
+            EXPECT_TRUE(many.add(std::move(one)).ok());
+        }
+        for (size_t i = 0; i < n; ++i) EXPECT_TRUE(many.contains(i) && many.remove(i));
+        EXPECT_EQ(0u, many.size());
+        return test::cpu_seconds() - before;
+    };
+    seconds(1000);
+    const double few = std::min({seconds(4000), seconds(4000), seconds(4000)});
+    EXPECT_LT(seconds(20000), 12 * few);
 }
 
 // rows: E1 E2
