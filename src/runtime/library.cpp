@@ -21,6 +21,7 @@
 #include "client/tool/server_set.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
+#include "common/values/array_value.h"
 #include "common/values/info_view.h"
 #include "common/values/strict.h"
 #include "runtime/debug_stop.h"
@@ -262,8 +263,14 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         if (rc != PMIX_SUCCESS && rc != PMIX_ERR_UNREACH) return rc;
         if (made->client_ == nullptr) return rc;
         made->client_->set_strict(*strict);
-        made->client_->fabrics().set_devices(
-            later_fabric_devices(made->topology_, made->client_->self(), server::local_hostname()));
+        const auto devices = later_fabric_devices(made->topology_, made->client_->self(), server::local_hostname());
+        made->client_->fabrics().set_devices(devices);
+        made->client_->own_facts().set_devices([devices]() -> common::Result<common::Value> {
+            auto found = devices();
+            if (!found) return found.status();
+            if (found->empty()) return PMIX_ERR_NOT_FOUND;
+            return common::array_value(std::move(found).value());
+        });
         library = made.release();
         g->init_status = rc;
         g->count = 1;

@@ -66,6 +66,8 @@ common::Result<Value> identity_value(Session& session, const GetRequest& request
     // Not of the job: that is what the topology itself is looked for under.
     if (request.key == PMIX_TOPOLOGY2 && request.own_nspace && request.rank == session.self().rank)
         return session.own_facts().topology();
+    if (request.key == PMIX_FABRIC_DEVICES && request.own_nspace && request.rank == session.self().rank)
+        return session.own_facts().devices();
     if (request.key == PMIX_PROCID && request.one_rank()) {
         const pmix_proc_t proc = common::ProcId(request.nspace, request.rank).to_c();
         return Value::load(&proc, PMIX_PROC);

@@ -31,20 +31,24 @@ class OwnFacts {
         return common::Value::string(it->second);
     }
 
-    // A PMIX_TOPO. Set before the first call; may take as long as loading a topology does.
-    using TopologySource = std::function<common::Result<common::Value>()>;
-    void set_topology(TopologySource source) { topology_ = std::move(source); }
-    common::Result<common::Value> topology() const {
-        if (!topology_) return PMIX_ERR_NOT_FOUND;
-        auto value = topology_();
+    // A PMIX_TOPO, and an array with a PMIX_FABRIC_DEVICE for each network device. Set before the first call; may take
+    // as long as loading a topology does.
+    using Source = std::function<common::Result<common::Value>()>;
+    void set_topology(Source source) { topology_ = std::move(source); }
+    void set_devices(Source source) { devices_ = std::move(source); }
+    common::Result<common::Value> topology() const { return from(topology_); }
+    common::Result<common::Value> devices() const { return from(devices_); }
+
+  private:
+    static common::Result<common::Value> from(const Source& source) {
+        if (!source) return PMIX_ERR_NOT_FOUND;
+        auto value = source();
         if (!value && value.status() != PMIX_ERR_NOMEM) return PMIX_ERR_NOT_FOUND;
         return value;
     }
-
-  private:
     mutable common::Mutex mutex_;
     std::map<common::ProcId, std::string> uris_ GUARDED_BY(mutex_);
-    TopologySource topology_;
+    Source topology_, devices_;
 };
 
 }  // namespace pmix::client

@@ -13,8 +13,12 @@ namespace {
 
 constexpr std::string_view kUnknownVendor = "unknown";
 
-// The first are for messages between processes of a job; the last are there anyway.
-constexpr std::array<std::string_view, 4> kByUse = {"infiniband", "openfabrics", "ethernet", "network"};
+constexpr std::array<std::string_view, 2> kByUse = {"infiniband", "openfabrics"};
+
+// What a node is connected by anyway.
+bool is_plain_network(std::string_view type) noexcept {
+    return type == "ethernet" || type == "network";
+}
 
 size_t use_of(std::string_view type) noexcept {
     return static_cast<size_t>(std::find(kByUse.begin(), kByUse.end(), type) - kByUse.begin());
@@ -29,7 +33,7 @@ std::string_view text(InfoView infos, const char* key) noexcept {
 struct Fabric {
     std::string_view type;
     std::string_view vendor;  // empty: not all devices have the same
-    std::vector<const pmix_info_t*> devices;
+    size_t devices = 0;
 };
 
 std::vector<Fabric> sort_by_fabric(InfoView devices) {
@@ -38,12 +42,12 @@ std::vector<Fabric> sort_by_fabric(InfoView devices) {
         if (key_view(device) != PMIX_FABRIC_DEVICE) continue;
         const InfoView facts = infos_in(device.value);
         const std::string_view type = text(facts, PMIX_FABRIC_DEVICE_TYPE);
-        if (type.empty()) continue;
+        if (type.empty() || is_plain_network(type)) continue;
         const std::string_view vendor = text(facts, PMIX_FABRIC_DEVICE_VENDOR);
         auto it = std::find_if(fabrics.begin(), fabrics.end(), [&](const Fabric& f) { return f.type == type; });
-        if (it == fabrics.end()) it = fabrics.insert(it, Fabric{type, vendor, {}});
+        if (it == fabrics.end()) it = fabrics.insert(it, Fabric{type, vendor});
         if (it->vendor != vendor) it->vendor = {};
-        it->devices.push_back(&device);
+        ++it->devices;
     }
     std::stable_sort(fabrics.begin(), fabrics.end(),
                      [](const Fabric& a, const Fabric& b) { return use_of(a.type) < use_of(b.type); });
@@ -53,21 +57,8 @@ std::vector<Fabric> sort_by_fabric(InfoView devices) {
 pmix_status_t describe(const Fabric& fabric, InfoList& out) {
     pmix_status_t rc = out.append_string(PMIX_FABRIC_VENDOR, fabric.vendor.empty() ? kUnknownVendor : fabric.vendor);
     if (rc == PMIX_SUCCESS) rc = out.append_string(PMIX_FABRIC_IDENTIFIER, fabric.type);
-    if (rc == PMIX_SUCCESS) rc = out.append_number(PMIX_FABRIC_NUM_DEVICES, fabric.devices.size(), PMIX_SIZE);
-    InfoList list;
-    for (uint32_t i = 0; i < fabric.devices.size() && rc == PMIX_SUCCESS; ++i) {
-        const InfoView known = infos_in(fabric.devices[i]->value);
-        InfoList facts;
-        rc = facts.append_all(known.begin(), known.size());
-        if (rc == PMIX_SUCCESS && !known.has(PMIX_FABRIC_DEVICE_INDEX))
-            rc = facts.append_number(PMIX_FABRIC_DEVICE_INDEX, i, PMIX_UINT32);
-        if (rc != PMIX_SUCCESS) break;
-        auto array = array_value(std::move(facts));
-        rc = array ? list.append(PMIX_FABRIC_DEVICE, std::move(array).value()) : array.status();
-    }
-    if (rc != PMIX_SUCCESS) return rc;
-    auto array = array_value(std::move(list));
-    return array ? out.append(PMIX_FABRIC_DEVICES, std::move(array).value()) : array.status();
+    if (rc == PMIX_SUCCESS) rc = out.append_number(PMIX_FABRIC_NUM_DEVICES, fabric.devices, PMIX_SIZE);
+    return rc;
 }
 
 std::string identity(InfoView description) {

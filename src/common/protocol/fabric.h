@@ -34,8 +34,10 @@ Result<InfoList> portable_fabric(const pmix_info_t* infos, size_t n) noexcept;
 // Such costs again, if they are there and as many as the description's number of devices asks for; null otherwise.
 const pmix_data_array_t* portable_costs(InfoView description) noexcept;
 
-// What devices alone say of a fabric: devices of one type are one, its name is the type. devices: PMIX_FABRIC_DEVICE
-// each. Without directives the one whose type is the most likely to carry a job's messages.
+// What devices alone say of a fabric: devices of one type are one, its name is the type. Plain network interfaces are
+// none. devices: PMIX_FABRIC_DEVICE each. Without directives the one whose type is the most likely to carry a job's
+// messages. What the devices are is no part of it: bindings of other languages free the arrays of infos that an object
+// shows them, and PMIx_Get has them (PMIX_FABRIC_DEVICES).
 Result<InfoList> describe_fabric(InfoView devices, InfoView directives, FabricNumbers& numbers);
 
 }  // namespace pmix::common

@@ -51,13 +51,12 @@ pmix_info_t directive(const char* key, const char* value, bool required = false)
     return info;
 }
 
-std::string names_of_devices(const pmix_fabric_t& fabric) {
-    std::string names;
-    const pmix_info_t* all = description(fabric).find(PMIX_FABRIC_DEVICES);
-    if (all == nullptr) return "(none)";
-    for (const pmix_info_t& device : common::infos_in(all->value))
-        names += (names.empty() ? "" : ",") + text(common::infos_in(device.value), PMIX_FABRIC_DEVICE_NAME);
-    return names;
+// A binding frees what it is shown of them.
+bool has_arrays_of_infos(const pmix_fabric_t& fabric) {
+    const InfoView infos = description(fabric);
+    return std::any_of(infos.begin(), infos.end(), [](const pmix_info_t& info) {
+        return info.value.type == PMIX_DATA_ARRAY && info.value.data.darray->type == PMIX_INFO;
+    });
 }
 
 void expect_empty(const pmix_fabric_t& fabric) {
@@ -87,31 +86,43 @@ class FabricOfDevices : public ::testing::Test {
         EXPECT_EQ("0x15b3", text(description(fabric), PMIX_FABRIC_VENDOR));
         EXPECT_EQ(1u, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
         EXPECT_EQ(fabric.index, number(description(fabric), PMIX_FABRIC_INDEX));
-        EXPECT_EQ("ib0", names_of_devices(fabric));
+        EXPECT_FALSE(has_arrays_of_infos(fabric));
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_update(&fabric));
-        EXPECT_EQ("ib0", names_of_devices(fabric));
+        EXPECT_EQ(1u, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
 
+        // A network is none, and its interfaces are devices.
         pmix_fabric_t other = PMIX_FABRIC_STATIC_INIT;
         pmix_info_t ethernet = directive(PMIX_FABRIC_IDENTIFIER, "ethernet", true);
-        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&other, &ethernet, 1));
-        EXPECT_EQ("eth0,eth1,eth2", names_of_devices(other));
-        EXPECT_NE(fabric.index, other.index);
-        const InfoView first =
-            common::infos_in(common::infos_in(description(other).find(PMIX_FABRIC_DEVICES)->value)[0].value);
+        ASSERT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register(&other, &ethernet, 1));
+        pmix_value_t* devices = nullptr;
+        ASSERT_STATUS(PMIX_SUCCESS, PMIx_Get(nullptr, PMIX_FABRIC_DEVICES, nullptr, 0, &devices));
+        std::vector<std::string> names;
+        InfoView first(nullptr, 0);
+        for (const pmix_info_t& device : common::infos_in(*devices)) {
+            EXPECT_STREQ(PMIX_FABRIC_DEVICE, device.key);
+            names.push_back(text(common::infos_in(device.value), PMIX_FABRIC_DEVICE_NAME));
+            if (names.back() == "eth0") first = common::infos_in(device.value);
+        }
+        std::sort(names.begin(), names.end());
+        EXPECT_EQ((std::vector<std::string>{"eth0", "eth1", "eth2", "ib0", "mlx5_0"}), names);
+        ASSERT_NE(0u, first.size());
         EXPECT_STREQ(PMIX_DEVICE_ID, first[0].key) << "first, by the Standard";
         EXPECT_EQ("ipv4://02:00:00:00:00:10", text(first, PMIX_DEVICE_ID));
         EXPECT_NE("(none)", text(first, PMIX_HOSTNAME));
         EXPECT_EQ("0x15b3", text(first, PMIX_FABRIC_DEVICE_VENDOR));
         EXPECT_EQ("PCI", text(first, PMIX_FABRIC_DEVICE_BUS_TYPE));
         EXPECT_EQ("0000:01:00:00", text(first, PMIX_FABRIC_DEVICE_PCI_DEVID));
-        EXPECT_EQ(0u, number(first, PMIX_FABRIC_DEVICE_INDEX));
+        PMIx_Value_free(devices, 1);
 
         // By number, which is the fabric's for as long as the process knows it.
         pmix_fabric_t again = PMIX_FABRIC_STATIC_INIT;
         pmix_info_t which = PMIX_INFO_STATIC_INIT;
-        PMIx_Info_load(&which, PMIX_FABRIC_INDEX, &other.index, PMIX_SIZE);
+        PMIx_Info_load(&which, PMIX_FABRIC_INDEX, &fabric.index, PMIX_SIZE);
         ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&again, &which, 1));
-        EXPECT_EQ("eth0,eth1,eth2", names_of_devices(again));
+        EXPECT_EQ("infiniband", text(description(again), PMIX_FABRIC_IDENTIFIER));
+        const size_t unknown_number = fabric.index + 7;
+        PMIx_Info_load(&which, PMIX_FABRIC_INDEX, &unknown_number, PMIX_SIZE);
+        EXPECT_STATUS(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register(&other, &which, 1));
 
         // What is not here, each by its directive.
         pmix_fabric_t none = PMIX_FABRIC_STATIC_INIT;
@@ -136,8 +147,7 @@ class FabricOfDevices : public ::testing::Test {
         expect_empty(fabric);
         EXPECT_STREQ("mine", fabric.name);
         EXPECT_STATUS(PMIX_ERR_BAD_PARAM, PMIx_Fabric_deregister(&fabric)) << "twice";
-        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Fabric_deregister(&again));
-        // The other stays: the last finalize frees what it holds.
+        // This one stays: the last finalize frees what it holds.
     }
 };
 
@@ -171,13 +181,23 @@ TEST_F(FabricOfDevices, WhatHostsDeliveredOfOtherNodesCountsToo) {
                   PMIx_server_deliver_inventory(delivered.c_array(), delivered.size(), nullptr, 0, nullptr, nullptr));
     pmix_fabric_t fabric = PMIX_FABRIC_STATIC_INIT;
     ASSERT_STATUS(PMIX_SUCCESS, PMIx_Fabric_register(&fabric, nullptr, 0));
-    EXPECT_EQ("ib0,far0", names_of_devices(fabric));
     EXPECT_EQ(2u, number(description(fabric), PMIX_FABRIC_NUM_DEVICES));
     EXPECT_EQ("unknown", text(description(fabric), PMIX_FABRIC_VENDOR)) << "not all are of one";
-    const InfoView far =
-        common::infos_in(common::infos_in(description(fabric).find(PMIX_FABRIC_DEVICES)->value)[1].value);
-    EXPECT_EQ("another-node", text(far, PMIX_HOSTNAME));
-    EXPECT_EQ(1u, number(far, PMIX_FABRIC_DEVICE_INDEX));
+}
+
+// rows: X3
+TEST(FabricOfNetworks, PlainInterfacesAreNoFabric) {
+    for (const char* type : {"ethernet", "network"}) {
+        InfoList device, devices;
+        device.append_string(PMIX_DEVICE_ID, "one");
+        device.append_string(PMIX_FABRIC_DEVICE_TYPE, type);
+        devices.append(PMIX_FABRIC_DEVICE, std::move(common::array_value(std::move(device))).value());
+        common::FabricNumbers numbers;
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, common::describe_fabric(devices, InfoView(nullptr, 0), numbers).status())
+            << type;
+        const pmix_info_t by_name = directive(PMIX_FABRIC_IDENTIFIER, type);
+        EXPECT_STATUS(PMIX_ERR_NOT_SUPPORTED, common::describe_fabric(devices, {&by_name, 1}, numbers).status());
+    }
 }
 
 // rows: X3
