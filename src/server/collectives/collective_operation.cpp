@@ -29,7 +29,7 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
         return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     auto entered = collective_.enter(signature, *member, view.flag(PMIX_ALL_CLONES_PARTICIPATE), std::move(charge));
     // A process that is not in the set would wait for a round that cannot include it.
-    if (entered.state == Collective::State::not_member) return reply.status(PMIX_ERR_BAD_PARAM);
+    if (entered.state == Collective::State::not_member) return reply.status(PMIX_ERR_NOT_A_MEMBER);
     if (entered.state == Collective::State::refused) return reply.status(PMIX_ERR_OUT_OF_RESOURCE);
     if (entered.state == Collective::State::over) return reply.status(entered.status);
 

@@ -123,7 +123,7 @@ TEST_F(OpenPmixEarlierTest, Invitation_ThatSomebodyDeclines_MakesAGroupOfTheOthe
     expect_event(0, PMIX_GROUP_INVITE_ACCEPTED);
     announce(all_);
     expect_fence({0, 2}, PMIX_SUCCESS);
-    expect_fence({1}, PMIX_ERR_BAD_PARAM);
+    expect_fence({1}, PMIX_ERR_NOT_A_MEMBER);
 }
 
 TEST_F(OpenPmixEarlierTest, Invitation_OfOthers_MakesAGroupWithoutTheInviter) {
@@ -137,7 +137,7 @@ TEST_F(OpenPmixEarlierTest, Invitation_OfOthers_MakesAGroupWithoutTheInviter) {
     }
     announce(others);
     expect_fence({1, 2}, PMIX_SUCCESS);
-    expect_fence({0}, PMIX_ERR_BAD_PARAM);
+    expect_fence({0}, PMIX_ERR_NOT_A_MEMBER);
 }
 
 // One that was never answered has ended: the next answer is not for it.
@@ -172,18 +172,18 @@ TEST_F(OpenPmixEarlierTest, Answers_ToTwoInvitationsOfAProcess_AreInTheirOrder) 
     announce(two, "second");
     announce(two, "first");
     expect_fence({0, 1}, PMIX_SUCCESS, "second");
-    expect_fence({1}, PMIX_ERR_BAD_PARAM, "first");
+    expect_fence({1}, PMIX_ERR_NOT_A_MEMBER, "first");
 }
 
 // Nobody is put into a group by another's word.
 TEST_F(OpenPmixEarlierTest, Announcement_WithoutAnswers_MakesNoGroupOfTheOthers) {
     connect(kEarlier[0]);
     announce(all_, "never");
-    expect_fence({0}, PMIX_ERR_BAD_PARAM, "never");
+    expect_fence({0}, PMIX_ERR_NOT_A_MEMBER, "never");
     invite(all_);
     expect_event(1, PMIX_GROUP_INVITED);
     announce(all_);
-    for (const uint32_t rank : {1u, 2u}) expect_fence({rank}, PMIX_ERR_BAD_PARAM);
+    for (const uint32_t rank : {1u, 2u}) expect_fence({rank}, PMIX_ERR_NOT_A_MEMBER);
 }
 
 // An inviter with this library constructs the group with those that accept; for such a client its server does.

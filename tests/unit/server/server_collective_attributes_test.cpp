@@ -311,7 +311,7 @@ TEST(CollectiveAttributes, NothingIsLeftOfAGroupThatWasDestructed) {
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], s[0].start_get({"group", 0}, "key", 0, true)));
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND,
                   status_of(s[0], s[0].start_get({"group", PMIX_RANK_WILDCARD}, PMIX_GROUP_CONTEXT_ID, 0, true)));
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(s[0], s[0].start_fence({{"group", PMIX_RANK_WILDCARD}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of(s[0], s[0].start_fence({{"group", PMIX_RANK_WILDCARD}})));
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::names, {{"job", 0}})));
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s[0], group(s[0], GroupCall::leave)));
     EXPECT_EQ(nullptr, s.server.parts().registry.find("group"));

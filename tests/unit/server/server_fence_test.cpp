@@ -243,7 +243,8 @@ TEST(ServerFenceTest, Fence_ParticipantsAsListAndAsRanges_AreOneSet) {
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(b, b.start<common::Command::fence>(ranges)));
     ranges.procs.clear();
     ranges.ranges = {{"job", {1, 99}}};
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start<common::Command::fence>(ranges))) << "it is not in the set";
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of(a, a.start<common::Command::fence>(ranges)))
+        << "it is not in the set";
     ranges.ranges = {{"job", {0, 15'000'000}}};
     EXPECT_STATUS(PMIX_ERR_OUT_OF_RESOURCE, status_of(a, a.start<common::Command::fence>(ranges)))
         << "the array for the host is the memory of the caller's user";
@@ -479,7 +480,11 @@ TEST(ServerFenceTest, WhoIsNotInTheSetIsToldSo) {
     FakeClient a(server, {"job", 0});
     ASSERT_STATUS(PMIX_SUCCESS, a.hello());
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_WILDCARD}}, false, -1)));
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", 1}})));
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of(a, a.start_fence({{"job", 1}})));
+    common::ConnectRequest others;
+    others.procs = {{"job", 1}};
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of(a, a.start<common::Command::connect>(others)));
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, status_of(a, a.start<common::Command::disconnect>(others)));
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, status_of(a, a.start_fence({{"job", PMIX_RANK_INVALID}})));
     EXPECT_EQ(0u, server.parts().fence.open());
 }

@@ -213,7 +213,7 @@ TEST(ServerTrustTest, AGroupDoesNotStandForALaterJobOfItsName) {
     victim.put("k", "its own");
     EXPECT_STATUS(PMIX_SUCCESS, status(victim, victim.start_get({"slurm.7.0", 0}, "k")));
     EXPECT_EQ("its own", victim.read_text(0, "k"));
-    EXPECT_STATUS(PMIX_ERR_BAD_PARAM, both(fence)) << "they are not of that job";
+    EXPECT_STATUS(PMIX_ERR_NOT_A_MEMBER, both(fence)) << "they are not of that job";
     // The job ends, and the name is the group's once more.
     server.on_loop([&] {
         server.setup().deregister_nspace("slurm.7.0");
