@@ -170,8 +170,22 @@ pmix_status_t put_real(const Number& n, void* dest) noexcept {
     return PMIX_SUCCESS;
 }
 
+// A real number without a fraction as an integer; all others stay as they are.
+Number as_integer(Number n) noexcept {
+    if (n.kind != Number::Kind::real || std::trunc(n.real) != n.real) return n;
+    if (n.real >= 0 && n.real < 0x1p64) {
+        n.kind = Number::Kind::natural;
+        n.natural = static_cast<uint64_t>(n.real);
+    } else if (n.real < 0 && n.real >= -0x1p63) {
+        n.kind = Number::Kind::negative;
+        n.negative = static_cast<int64_t>(n.real);
+    }
+    return n;
+}
+
 template <class S, class U>
-pmix_status_t put_integer(const Number& n, bool is_signed, void* dest) noexcept {
+pmix_status_t put_integer(const Number& number, bool is_signed, void* dest) noexcept {
+    const Number n = as_integer(number);
     if (n.kind == Number::Kind::real) return PMIX_ERR_LOST_PRECISION;
     if (n.kind == Number::Kind::negative) {
         if (!is_signed) return PMIX_ERR_CHANGE_SIGN;

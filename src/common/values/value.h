@@ -66,7 +66,7 @@ pmix_status_t read_number(const pmix_value_t& value, double* out) noexcept;
 
 // The number in `value` as `type` into *dest, or nothing: PMIX_ERR_BAD_PARAM where one of them is no number,
 // PMIX_ERR_CHANGE_SIGN for a negative number into an unsigned type, PMIX_ERR_LOST_PRECISION where it does not fit
-// (a real number never goes into an integer).
+// (a real number goes into an integer where it has no fraction).
 pmix_status_t convert_number(const pmix_value_t& value, pmix_data_type_t type, void* dest) noexcept;
 
 // The Standard's truth: no value at all is true, a bool counts by its flag; texts as pmix_boolean_t says.

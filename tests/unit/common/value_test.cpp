@@ -274,7 +274,25 @@ TEST(Numbers, ConversionsKeepTheValueOrRefuse) {
     EXPECT_STATUS(PMIX_ERR_CHANGE_SIGN, convert(Value::number(-1, PMIX_INT), PMIX_SIZE, &size));
     EXPECT_EQ(size, 77u);
     EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(SIZE_MAX, PMIX_SIZE), PMIX_INT, &i));
-    EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(2.0f, PMIX_FLOAT), PMIX_INT, &i));
+    EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(2.5f, PMIX_FLOAT), PMIX_INT, &i));
+    EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(double{NAN}, PMIX_DOUBLE), PMIX_INT, &i));
+    EXPECT_EQ(i, 77);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(2.0f, PMIX_FLOAT), PMIX_INT, &i));
+    EXPECT_EQ(i, 2);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(-3.0, PMIX_DOUBLE), PMIX_INT, &i));
+    EXPECT_EQ(i, -3);
+    EXPECT_STATUS(PMIX_ERR_CHANGE_SIGN, convert(Value::number(-3.0, PMIX_DOUBLE), PMIX_SIZE, &size));
+    EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(256.0, PMIX_DOUBLE), PMIX_UINT8, &u8));
+    int64_t wide = 77;
+    for (const double beyond : {0x1p63, -0x1.0000000000001p63, 0x1p64, 1e300, double{INFINITY}})
+        EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(beyond, PMIX_DOUBLE), PMIX_INT64, &wide));
+    EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(0x1p64, PMIX_DOUBLE), PMIX_SIZE, &size));
+    EXPECT_EQ(wide, 77);
+    EXPECT_EQ(size, 77u);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(-0x1p63, PMIX_DOUBLE), PMIX_INT64, &wide));
+    EXPECT_EQ(wide, INT64_MIN);
+    EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(0x1p63, PMIX_DOUBLE), PMIX_SIZE, &size));
+    EXPECT_EQ(size, size_t{1} << 63);
     EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(1e300, PMIX_DOUBLE), PMIX_FLOAT, &f));
     EXPECT_STATUS(PMIX_ERR_LOST_PRECISION, convert(Value::number(0.1, PMIX_DOUBLE), PMIX_FLOAT, &f));
     EXPECT_STATUS(PMIX_SUCCESS, convert(Value::number(0.5, PMIX_DOUBLE), PMIX_FLOAT, &f));
