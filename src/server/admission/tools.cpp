@@ -17,7 +17,8 @@ pmix_status_t Tools::may_connect(common::PeerRole role, const Credentials& who) 
 
 uint32_t Tools::offers() const noexcept {
     uint32_t bits = 0;
-    if ((rules_.serves || rules_.system) && host_.has_tool_connected()) bits |= common::IdentityReply::kTools;
+    if ((rules_.serves || rules_.system || rules_.scheduler) && host_.has_tool_connected())
+        bits |= common::IdentityReply::kTools;
     if (rules_.system) bits |= common::IdentityReply::kSystem;
     if (rules_.scheduler) bits |= common::IdentityReply::kScheduler;
     if (rules_.session) bits |= common::IdentityReply::kSession;

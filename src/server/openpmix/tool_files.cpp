@@ -77,6 +77,8 @@ void OpenPmixToolFiles::make(const ToolFileOptions& options) {
     }
     if (options.system && !options.system_tmpdir.empty())
         make_one(options.system_tmpdir, "pmix.sys." + options.node, text, true);
+    if (options.scheduler && !options.system_tmpdir.empty())
+        make_one(options.system_tmpdir, "pmix.sched." + options.node, text, true);
 }
 
 // for_all: the host decides which users' tools it takes, so all may read where it is.

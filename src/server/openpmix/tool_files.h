@@ -23,6 +23,7 @@ struct ToolFileOptions {
     bool tools = false;         // PMIX_SERVER_TOOL_SUPPORT
     bool session = false;       // PMIX_SERVER_SESSION_SUPPORT
     bool system = false;        // PMIX_SERVER_SYSTEM_SUPPORT
+    bool scheduler = false;     // PMIX_SERVER_SCHEDULER
 };
 
 class OpenPmixToolFiles {

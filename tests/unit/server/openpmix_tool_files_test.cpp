@@ -15,6 +15,7 @@
 #include "support/openpmix_client.h"
 #include "support/server_here.h"
 #include "support/status.h"
+#include "support/temporary_folder.h"
 
 namespace openpmix_tool_files_test {
 
@@ -111,6 +112,25 @@ TEST_F(OpenPmixToolFilesTest, Server_OfTheSystem_HasAFileThatAllMayRead) {
     struct stat info {};
     ASSERT_EQ(0, ::stat(path.c_str(), &info));
     EXPECT_EQ(0644u, info.st_mode & 07777u);
+}
+
+TEST_F(OpenPmixToolFilesTest, Scheduler_HasItsFile) {
+    ServerHere server(&module_, infos(PMIX_SERVER_SCHEDULER));
+    EXPECT_EQ(1u, files());
+    EXPECT_EQ(5u, lines(folder_ + "/system/pmix.sched.node").size());
+}
+
+// A scheduler whose module has no entry for tools would refuse them all.
+TEST_F(OpenPmixToolFilesTest, Host_WithoutToolConnected_IsToldThatNoToolCanConnect) {
+    for (const char* asks : {PMIX_SERVER_SCHEDULER, PMIX_SERVER_SYSTEM_SUPPORT, PMIX_SERVER_TOOL_SUPPORT}) {
+        TemporaryFolder logs;
+        InfoList given = infos(asks);
+        given.append_string(PMIX_WIREUP_LOG, "warn@" + logs.path("log"));
+        pmix_server_module_t none{};
+        ServerHere server(&none, std::move(given));
+        EXPECT_NE(std::string::npos, logs.text("log").find("no tool can connect, for the module has no tool_connected"))
+            << asks << ": " << logs.text("log");
+    }
 }
 
 TEST_F(OpenPmixToolFilesTest, Server_ThatTakesNoTools_HasNone) {

@@ -69,7 +69,8 @@ TEST(ServerAttributes, WhatItIsToTools) {
     EXPECT_EQ(0u, offers(with(PMIX_SERVER_TOOL_SUPPORT), false)) << "a host without the entry takes none";
     EXPECT_EQ(IdentityReply::kTools | IdentityReply::kSession, offers(with(PMIX_SERVER_SESSION_SUPPORT)));
     EXPECT_EQ(IdentityReply::kTools | IdentityReply::kSystem, offers(with(PMIX_SERVER_SYSTEM_SUPPORT)));
-    EXPECT_EQ(IdentityReply::kScheduler, offers(with(PMIX_SERVER_SCHEDULER)));
+    EXPECT_EQ(IdentityReply::kTools | IdentityReply::kScheduler, offers(with(PMIX_SERVER_SCHEDULER)));
+    EXPECT_EQ(IdentityReply::kScheduler, offers(with(PMIX_SERVER_SCHEDULER), false));
 }
 
 // rows: V1
