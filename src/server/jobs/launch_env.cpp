@@ -185,7 +185,7 @@ const LaunchEnv::Block* LaunchEnv::find(const Published& table, std::string_view
     const size_t at = place_of(*now, nspace, rank);
     if (at >= now->used.load(std::memory_order_acquire)) return nullptr;
     const Block* block = now->slots[at].get();
-    return block->proc.nspace == nspace && block->proc.rank == rank ? block : nullptr;
+    return block->proc.nspace == nspace && block->proc.rank == rank && !now->has_left(at) ? block : nullptr;
 }
 
 void LaunchEnv::publish(Published& table, std::unique_ptr<Table> next) {
@@ -203,12 +203,16 @@ void LaunchEnv::set_all(std::vector<Block> blocks) {
     if (blocks.empty()) return;
     auto next = std::make_unique<Table>(std::max<size_t>(16, most + most / 2));
     size_t from = 0, to = 0;
+    const auto keep_one = [&] {
+        if (!now->has_left(from)) next->slots[to++] = now->slots[from];
+        ++from;
+    };
     for (Block& block : blocks) {
-        while (from < used && now->slots[from]->proc < block.proc) next->slots[to++] = now->slots[from++];
+        while (from < used && now->slots[from]->proc < block.proc) keep_one();
         if (from < used && now->slots[from]->proc == block.proc) ++from;
         next->slots[to++] = std::make_shared<Block>(std::move(block));
     }
-    while (from < used) next->slots[to++] = now->slots[from++];
+    while (from < used) keep_one();
     next->used.store(to, std::memory_order_relaxed);
     publish(ranks_, std::move(next));
 }
@@ -230,14 +234,15 @@ void LaunchEnv::insert(Published& table, std::shared_ptr<const Block> block) {
         return;
     }
     const bool replaces = at < used && now->slots[at]->proc == proc;
-    const size_t will = used + (replaces ? 0 : 1);
-    auto next = std::make_unique<Table>(std::max<size_t>(16, will + will / 2));
-    for (size_t from = 0, to = 0; from < used; ++from, ++to) {
-        if (from == at && !replaces) ++to;
-        if (from != at || !replaces) next->slots[to] = now->slots[from];
+    const size_t most = used + 1;
+    auto next = std::make_unique<Table>(std::max<size_t>(16, most + most / 2));
+    size_t to = 0;
+    for (size_t from = 0; from < used; ++from) {
+        if (from == at) next->slots[to++] = block;
+        if ((from != at || !replaces) && !now->has_left(from)) next->slots[to++] = now->slots[from];
     }
-    next->slots[at] = std::move(block);
-    next->used.store(will, std::memory_order_relaxed);
+    if (at == used) next->slots[to++] = block;
+    next->used.store(to, std::memory_order_relaxed);
     publish(table, std::move(next));
 }
 
@@ -246,20 +251,27 @@ void LaunchEnv::remove_if(Published& table, Goes goes) {
     const Table* now = table.load(std::memory_order_relaxed);
     if (now == nullptr) return;
     const size_t used = now->used.load(std::memory_order_relaxed);
+    const auto stays = [&](size_t i) { return !now->has_left(i) && !goes(now->slots[i]->proc); };
     size_t left = 0;
-    for (size_t i = 0; i < used; ++i)
-        if (!goes(now->slots[i]->proc)) ++left;
-    if (left == used) return;
+    for (size_t i = 0; i < used; ++i) left += stays(i);
+    if (left == used - now->removed) return;
     auto next = std::make_unique<Table>(std::max<size_t>(16, left + left / 2));
     size_t to = 0;
     for (size_t i = 0; i < used; ++i)
-        if (!goes(now->slots[i]->proc)) next->slots[to++] = now->slots[i];
+        if (stays(i)) next->slots[to++] = now->slots[i];
     next->used.store(left, std::memory_order_relaxed);
     publish(table, std::move(next));
 }
 
 void LaunchEnv::remove(const ProcId& proc) {
-    remove_if(ranks_, [&](const ProcId& p) { return p == proc; });
+    Table* const now = ranks_.load(std::memory_order_relaxed);
+    if (now == nullptr) return;
+    const size_t used = now->used.load(std::memory_order_relaxed);
+    const size_t at = place_of(*now, proc.nspace, proc.rank);
+    if (at >= used || !(now->slots[at]->proc == proc) || now->has_left(at)) return;
+    if (2 * (now->removed + 1) >= used) return remove_if(ranks_, [&](const ProcId& p) { return p == proc; });
+    now->gone[at].store(true, std::memory_order_release);
+    ++now->removed;
 }
 
 void LaunchEnv::remove(std::string_view nspace) {

@@ -5,8 +5,9 @@
 //
 // set() and remove(): loop thread. apply(): any thread, and a child forked from a host with many threads: it takes no
 // lock, asks no loop and allocates only what becomes the caller's. Ranks that come in order are appended to the table
-// that readers have; another change replaces it, and what was replaced is kept until no apply() can be inside. What can
-// go wrong: no memory (PMIX_ERR_NOMEM); an unknown rank before set_for_all() (PMIX_ERR_NOT_FOUND).
+// that readers have, and ranks that leave are marked in it; another change replaces it, and what was replaced is kept
+// until no apply() can be inside. What can go wrong: no memory (PMIX_ERR_NOMEM); an unknown rank before set_for_all()
+// (PMIX_ERR_NOT_FOUND).
 #pragma once
 
 #include <atomic>
@@ -82,10 +83,15 @@ class LaunchEnv {
   private:
     // By proc. The slots below `used` are readers' too and do not change.
     struct Table {
-        explicit Table(size_t n) : capacity(n), slots(n) {}
+        explicit Table(size_t n) : capacity(n), slots(n), gone(n) {}
         const size_t capacity;
         std::vector<std::shared_ptr<const Block>> slots;  // never more or fewer than capacity
         std::atomic<size_t> used{0};
+        // Whose blocks count no more. They are left out of the next table, which is made when they are the half.
+        std::vector<std::atomic<bool>> gone;
+        size_t removed = 0;  // how many these are; the loop's
+
+        bool has_left(size_t at) const noexcept { return gone[at].load(std::memory_order_acquire); }
     };
     using Published = std::atomic<Table*>;
     static size_t place_of(const Table& table, std::string_view nspace, common::Rank rank) noexcept;

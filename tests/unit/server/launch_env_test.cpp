@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "support/cpu_time.h"
 #include "support/status.h"
 
 namespace launch_env_test {
@@ -133,6 +134,56 @@ TEST(LaunchEnvTest, AnyOrderOfRegistrationAndOfLeaving) {
         EXPECT_EQ(r % 4 == 2 ? "<unset>" : (r % 4 == 0 ? "again" : "b") + std::to_string(r), b.get("R"));
         EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("z", r, &z.v));
     }
+}
+
+// Five times as many take some five times as long, and not 25: the table is not copied for each that leaves.
+TEST(LaunchEnvTest, ManyLeave_CostGrowsWithTheirNumber) {
+    const auto seconds = [](uint32_t n) {
+        LaunchEnv launch;
+        for (uint32_t i = 0; i < n; ++i) launch.set({{"job", i}, {}, {{"A", "1"}}, {}, {}});
+        const double before = pmix::test::cpu_seconds();
+        for (uint32_t i = 0; i < n; ++i) launch.remove(ProcId("job", i));
+        return pmix::test::cpu_seconds() - before;
+    };
+    seconds(1000);
+    const double few = std::min({seconds(4000), seconds(4000), seconds(4000)});
+    EXPECT_LT(seconds(20000), 12 * few);
+}
+
+// Those that have left are unknown at once, whatever the table does about them, and may come again.
+TEST(LaunchEnvTest, SomeLeaveAndSomeComeAgain) {
+    constexpr uint32_t kRanks = 40;
+    LaunchEnv launch;
+    std::vector<int> wanted(kRanks, -1);
+    std::mt19937 random(7);
+    for (int step = 0; step < 2000; ++step) {
+        const uint32_t rank = static_cast<uint32_t>(random() % kRanks);
+        const auto how = random() % 8;
+        if (how < 4) {
+            launch.remove(ProcId("job", rank));
+            wanted[rank] = -1;
+        } else if (how < 7) {
+            launch.set({{"job", rank}, {}, {{"A", std::to_string(step)}}, {}, {}});
+            wanted[rank] = step;
+        } else {
+            std::vector<LaunchEnv::Block> blocks;
+            for (uint32_t i = rank; i < std::min(rank + 3, kRanks); ++i) {
+                blocks.push_back({{"job", i}, {}, {{"A", std::to_string(step)}}, {}, {}});
+                wanted[i] = step;
+            }
+            launch.set_all(std::move(blocks));
+        }
+        for (uint32_t i = 0; i < kRanks; ++i) {
+            Env env;
+            ASSERT_STATUS(wanted[i] < 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS, launch.apply("job", i, &env.v));
+            if (wanted[i] >= 0) {
+                ASSERT_EQ(std::to_string(wanted[i]), env.get("A"));
+            }
+        }
+    }
+    launch.remove("job");
+    Env env;
+    for (uint32_t i = 0; i < kRanks; ++i) EXPECT_STATUS(PMIX_ERR_NOT_FOUND, launch.apply("job", i, &env.v));
 }
 
 // rows: V12
