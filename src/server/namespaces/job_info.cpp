@@ -217,6 +217,8 @@ void JobReader::warn_of_type(const pmix_info_t& info) {
     if (known.name == nullptr || known.type == PMIX_UNDEF || info.value.type == PMIX_UNDEF ||
         is_as_good(info.value.type, known.type))
         return;
+    // An array of texts in the Standard, one text in OpenPMIx's header.
+    if (common::key_view(info) == PMIX_LOCAL_CPUSETS && info.value.type == PMIX_DATA_ARRAY) return;
     if (std::ranges::find(warned_of_type_, known.name) != warned_of_type_.end()) return;
     warned_of_type_.push_back(known.name);
     WIREUP_LOG(api, warn, "PMIx_server_register_nspace of \"%s\": %s is a %s and should be a %s", setup_.nspace.c_str(),

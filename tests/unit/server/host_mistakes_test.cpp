@@ -112,6 +112,8 @@ TEST_F(HostMistakesTest, RegisterNspace_TypesThatAreNotTheStandards_AreNamedOnce
     infos.append_number<size_t>(PMIX_UNIV_SIZE, 3, PMIX_SIZE);
     infos.append_number<int>(PMIX_NUM_NODES, 1, PMIX_INT);  // as wide as the Standard's
     infos.append_flag(PMIX_JOBID, true);
+    InfoList cpusets;  // an array in the Standard, a text in OpenPMIx's header
+    infos.append(PMIX_LOCAL_CPUSETS, pmix::common::array_value(std::move(cpusets)).value());
     for (uint32_t rank = 0; rank < 3; ++rank) {
         InfoList proc;
         proc.append(PMIX_RANK, &rank, PMIX_PROC_RANK);
@@ -122,6 +124,7 @@ TEST_F(HostMistakesTest, RegisterNspace_TypesThatAreNotTheStandards_AreNamedOnce
     EXPECT_TRUE(says("PMIX_UNIV_SIZE is a PMIX_SIZE and should be a PMIX_UINT32")) << folder.text("log");
     EXPECT_TRUE(says("PMIX_JOBID is a PMIX_BOOL and should be a PMIX_STRING")) << folder.text("log");
     EXPECT_FALSE(says("PMIX_NUM_NODES"));
+    EXPECT_FALSE(says("PMIX_LOCAL_CPUSETS"));
     const std::string log = folder.text("log");
     const size_t at = log.find("PMIX_LOCAL_RANK is a PMIX_STRING and should be a PMIX_UINT16");
     EXPECT_NE(std::string::npos, at) << log;
