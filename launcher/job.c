@@ -171,6 +171,7 @@ void job_free(struct job* job) {
     apps_free(job->apps, job->app_count);
     for (int n = 0; n < MAX_NODES; n++) free(job->ranks_on[n]);
     free(job->procs);
+    free(job->cpus);
     jobio_destruct(&job->io);
     wire_free(&job->directives);
     free(job->breakpoint);
@@ -188,7 +189,10 @@ void app_put(struct buffer* b, const struct app* app) {
     wire_put_u8(b, app->index_argv);
     wire_put_bytes(b, app->places, app->place_count * sizeof *app->places);
     wire_put_string(b, app->cpus);
-    wire_put_u8(b, (uint8_t)app->binding);
+    wire_put_u8(b, (uint8_t)app->binding.target);
+    wire_put_u8(b, app->binding.overload);
+    wire_put_u8(b, app->binding.required);
+    wire_put_u8(b, app->reports_bindings);
 }
 
 void app_get(struct buffer* b, struct app* app) {
@@ -204,7 +208,10 @@ void app_get(struct buffer* b, struct app* app) {
     app->place_count = (uint32_t)(places.size / sizeof *app->places);
     if (app->place_count > 0) app->places = memcpy(xcalloc(1, places.size), places.data, places.size);
     app->cpus = wire_get_string(b);
-    app->binding = (enum binding)wire_get_u8(b);
+    app->binding.target = (enum target)wire_get_u8(b);
+    app->binding.overload = wire_get_u8(b);
+    app->binding.required = wire_get_u8(b);
+    app->reports_bindings = wire_get_u8(b);
 }
 
 struct app* apps_get(struct buffer* b, uint32_t count) {
@@ -216,12 +223,14 @@ struct app* apps_get(struct buffer* b, uint32_t count) {
 void layout_put(struct buffer* b, struct layout layout) {
     wire_put_u8(b, layout.shares);
     wire_put_u8(b, layout.ranks);
+    wire_put_u32(b, layout.ppr);
 }
 
 struct layout layout_get(struct buffer* b) {
     struct layout layout;
     layout.shares = wire_get_u8(b) == BY_NODE ? BY_NODE : BY_SLOT;
     layout.ranks = wire_get_u8(b) == BY_NODE ? BY_NODE : BY_SLOT;
+    layout.ppr = wire_get_u32(b);
     return layout;
 }
 
@@ -373,13 +382,6 @@ uint32_t job_app_of(const struct job* job, uint32_t rank) {
     uint32_t app = 0;
     while (app + 1 < job->app_count && rank >= job->apps[app + 1].first) app++;
     return app;
-}
-
-uint32_t job_app_local_rank(const struct job* job, uint32_t rank) {
-    uint32_t app = job_app_of(job, rank), number = 0;
-    for (uint32_t other = job->apps[app].first; other < rank; other++)
-        number += job->procs[other].node == job->procs[rank].node;
-    return number;
 }
 
 char* job_ranks_on(const struct job* job, uint32_t node) {

@@ -20,6 +20,7 @@ enum placement { BY_SLOT, BY_NODE }; /* blocks of neighbouring ranks; or one to 
 struct layout {
     enum placement shares; /* how many processes each node gets */
     enum placement ranks;  /* and how their ranks follow each other on the nodes */
+    uint32_t ppr;          /* at most so many of an application on each; 0: no limit */
 };
 
 #define NO_LIMIT UINT32_MAX
@@ -44,7 +45,8 @@ struct app {
     struct place* places; /* NULL: all nodes */
     uint32_t place_count;
     char* cpus; /* that its processes may run on; NULL: all */
-    enum binding binding;
+    struct binding binding;
+    bool reports_bindings; /* to the user, of each process */
 };
 
 enum wanted_event {                       /* events about the job that its spawn asked for */
@@ -118,6 +120,7 @@ struct job {
     char* breakpoint;         /* where a process of it has stopped last by itself, known to the head */
     uint32_t with;            /* number of the first job of the same spawn, known to the head */
     struct proc* procs;
+    cpu_set_t* cpus;           /* that each process may run on, an empty set: all; NULL: nobody is bound (cpus.h) */
     uint32_t alive;            /* processes that have not ended */
     uint32_t wanted;           /* see above; known to the head */
     pmix_status_t term_status; /* of its first failure, known to the head, as are the next two */
@@ -160,8 +163,6 @@ uint32_t job_size_on(const struct job* job, uint32_t node);
 uint32_t job_rank_at(const struct job* job, uint32_t node, uint32_t local_rank);
 uint32_t job_local_rank(const struct job* job, uint32_t rank);
 uint32_t job_app_of(const struct job* job, uint32_t rank);
-/* Among the processes of its application on its node. */
-uint32_t job_app_local_rank(const struct job* job, uint32_t rank);
 /* "3,4,5": the ranks on a node; the caller frees it. */
 char* job_ranks_on(const struct job* job, uint32_t node);
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "node.h"
 
 struct infos {
@@ -45,6 +46,11 @@ static void add_u32(struct infos* infos, const char* key, uint32_t number) {
 static void add_u16(struct infos* infos, const char* key, uint32_t number) {
     uint16_t narrow = (uint16_t)number;
     add(infos, key, &narrow, PMIX_UINT16);
+}
+/* Under its name and its older one. */
+static void add_slots(struct infos* infos, uint32_t number) {
+    add_u32(infos, PMIX_MAX_PROCS, number);
+    add_u32(infos, PMIX_NUM_SLOTS, number);
 }
 static void add_rank(struct infos* infos, const char* key, pmix_rank_t rank) {
     add(infos, key, &rank, PMIX_PROC_RANK);
@@ -97,6 +103,57 @@ static void add_maps(struct infos* infos, const struct job* job) {
     wire_free(&ranks);
 }
 
+/* --- where the processes may run ---------------------------------------------------------------------------------- */
+
+/* "hwloc:0-3". A process that is not bound has none: programs take any for a binding. */
+static char* cpuset_text(const struct job* job, uint32_t rank) {
+    static const char source[] = "hwloc:";
+    const cpu_set_t* cpus = cpus_of(job, rank);
+    char* text = xcalloc(1, sizeof source + CPUS_TEXT);
+    memcpy(text, source, sizeof source);
+    if (cpus) cpus_write(cpus, text + sizeof source - 1);
+    return text;
+}
+
+static void add_binding(struct infos* infos, const struct job* job, uint32_t rank, const uint16_t* package_ranks) {
+    if (!cpus_of(job, rank)) return;
+    char *text = cpuset_text(job, rank), *locality = NULL;
+    pmix_value_t bitmap;
+    add_string(infos, PMIX_CPUSET, text);
+    if (cpus_value(text, &bitmap, &locality)) {
+        pmix_info_t* info = next(infos);
+        PMIX_LOAD_KEY(info->key, PMIX_CPUSET_BITMAP);
+        info->value = bitmap;
+    }
+    if (locality) add_string(infos, PMIX_LOCALITY_STRING, locality);
+    free(locality);
+    free(text);
+    if (package_ranks[rank] != NO_PACKAGE_RANK) add_u16(infos, PMIX_PACKAGE_RANK, package_ranks[rank]);
+}
+
+/* Of the processes of a node, in their order; an empty set for one that is not bound. */
+static void add_cpusets(struct infos* infos, const struct job* job, uint32_t on) {
+    const uint32_t count = job_size_on(job, on);
+    if (!job->cpus || count == 0) return;
+    char** texts = xcalloc(count, sizeof *texts);
+    pmix_data_array_t array = {.type = PMIX_STRING, .size = count, .array = texts};
+    for (uint32_t i = 0; i < count; i++) texts[i] = cpuset_text(job, job_rank_at(job, on, i));
+    add(infos, PMIX_LOCAL_CPUSETS, &array, PMIX_DATA_ARRAY);
+    for (uint32_t i = 0; i < count; i++) free(texts[i]);
+    free(texts);
+}
+
+/* In the words of PMIx_Spawn. Of applications that are bound differently each has its own,
+ * and the job has that of the first. */
+static void add_policies(struct infos* infos, const struct job* job) {
+    static const char* const names[] = {[BY_SLOT] = "slot", [BY_NODE] = "node"};
+    char ppr[32];
+    snprintf(ppr, sizeof ppr, "ppr:%u:node", job->layout.ppr);
+    add_string(infos, PMIX_MAPBY, job->layout.ppr > 0 ? ppr : names[job->layout.shares]);
+    add_string(infos, PMIX_RANKBY, names[job->layout.ranks]);
+    add_string(infos, PMIX_BINDTO, binding_name(job->apps[0].binding.target));
+}
+
 /* --- realms ------------------------------------------------------------------------------------------------------- */
 
 /* There are as many slots as there are processes. */
@@ -133,11 +190,11 @@ static void add_nodes(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_NODEID, n);
         add_u32(&one, PMIX_LOCAL_SIZE, job_size_on(job, n));
         add_u32(&one, PMIX_NODE_SIZE, job->beside_on[n] + job_size_on(job, n));
-        add_u32(&one, PMIX_MAX_PROCS,
-                job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
+        add_slots(&one, job_size_on(job, n)); /* a simulated node has as many slots as it is given processes */
         char* peers = job_ranks_on(job, n);
         add_rank(&one, PMIX_LOCALLDR, job_rank_at(job, n, 0));
         add_string(&one, PMIX_LOCAL_PEERS, peers);
+        add_cpusets(&one, job, n);
         if (crowded) add(&one, PMIX_NODE_OVERSUBSCRIBED, &crowded, PMIX_BOOL);
         free(peers);
         add_array(infos, PMIX_NODE_INFO_ARRAY, &one);
@@ -177,7 +234,12 @@ static void append_command(struct buffer* line, const struct app* app) {
 
 char* jobinfo_command_line(const struct job* job) {
     struct buffer line = {0};
-    for (uint32_t a = 0; a < job->app_count; a++) {
+    const bool by_user = job->number == 1; /* whose command line is pmixrun's own */
+    for (char** word = node.options->words; by_user && *word; word++) {
+        if (word != node.options->words) wire_append(&line, " ", 1);
+        wire_append(&line, *word, strlen(*word));
+    }
+    for (uint32_t a = 0; a < job->app_count && !by_user; a++) {
         if (a > 0) wire_append(&line, " : ", 3);
         append_command(&line, &job->apps[a]);
     }
@@ -204,13 +266,15 @@ static void add_apps(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_APP_SIZE, job->apps[a].size);
         add_rank(&one, PMIX_APPLDR, job->apps[a].first);
         add_u32(&one, PMIX_NUM_NODES, nodes_of_app(job, a));
-        add_u32(&one, PMIX_MAX_PROCS, job->apps[a].size);
+        add_slots(&one, job->apps[a].size);
+        add_string(&one, PMIX_BINDTO, binding_name(job->apps[a].binding.target));
         add_command(&one, &job->apps[a]);
         add_array(infos, PMIX_APP_INFO_ARRAY, &one);
     }
 }
 
 static void add_procs(struct infos* infos, const struct job* job) {
+    uint16_t* package_ranks = cpus_package_ranks(job);
     for (uint32_t rank = 0; rank < job->size; rank++) {
         struct infos one = {0};
         char host[32];
@@ -225,8 +289,10 @@ static void add_procs(struct infos* infos, const struct job* job) {
         add_u32(&one, PMIX_NODEID, job_node_of(job, rank));
         add_string(&one, PMIX_HOSTNAME, host);
         add_u32(&one, PMIX_REINCARNATION, 0);
+        add_binding(&one, job, rank, package_ranks);
         add_array(infos, PMIX_PROC_INFO_ARRAY, &one);
     }
+    free(package_ranks);
 }
 
 static void add_directories(struct infos* infos, const struct job* job) {
@@ -281,7 +347,7 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
     add_string(&infos, PMIX_JOBID, job->nspace);
     add_u32(&infos, PMIX_UNIV_SIZE, slots_in_use(job));
     add_u32(&infos, PMIX_JOB_SIZE, job->size);
-    add_u32(&infos, PMIX_MAX_PROCS, job->size);
+    add_slots(&infos, job->size);
     add_u32(&infos, PMIX_JOB_NUM_APPS, job->app_count);
     add_u32(&infos, PMIX_NUM_NODES, job->nodes);
     add_u32(&infos, PMIX_LOCAL_SIZE, job_size_on(job, here));
@@ -289,6 +355,7 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
     if (job_size_on(job, here) > 0) {
         add_string(&infos, PMIX_LOCAL_PEERS, peers);
         add_local_procs(&infos, job, here);
+        add_cpusets(&infos, job, here);
         add_rank(&infos, PMIX_LOCALLDR, job_rank_at(job, here, 0));
     }
     add_rank(&infos, PMIX_NPROC_OFFSET, job->first_global);
@@ -299,6 +366,7 @@ pmix_info_t* jobinfo_make(const struct job* job, size_t* count) {
         const bool no = false; /* yes is what the library takes for granted */
         if (job->io.apart) add(&infos, PMIX_IOF_INHERIT, &no, PMIX_BOOL);
     }
+    add_policies(&infos, job);
     add_debugging(&infos, job);
     char* line = jobinfo_command_line(job);
     add_string(&infos, PMIX_CMD_LINE, line);

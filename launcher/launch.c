@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "loop.h"
 #include "node.h"
 
@@ -237,6 +238,13 @@ static void leave_stopped(pid_t pid) {
     }
 }
 
+static void report_binding(const struct job* job, uint32_t rank) {
+    struct buffer line = {0};
+    cpus_report(job, rank, &line);
+    iof_say(true, line.data, line.size);
+    wire_free(&line);
+}
+
 static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* why) {
     const struct app* app = &job->apps[job_app_of(job, rank)];
     pmix_proc_t name;
@@ -265,12 +273,9 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
         change_env(&env, setting);
     }
     char** argv = make_argv(app, rank);
-    cpu_set_t cpus;
-    bool bound = app->cpus || app->binding != BIND_NONE;
-    if (bound) binding_make(app->cpus, app->binding, job_app_local_rank(job, rank), &cpus);
     const bool stops = job->procs[rank].stops & STOP_ON_EXEC;
     pid_t daemon_pid = getpid(), pid = fork();
-    if (pid == 0) become(app, argv, env, bound ? &cpus : NULL, fds, report[1], daemon_pid, stops);
+    if (pid == 0) become(app, argv, env, cpus_of(job, rank), fds, report[1], daemon_pid, stops);
     failure.error = errno;
     if (pid > 0) setpgid(pid, pid); /* the child does it too: one of the two is first */
     close(report[1]);
@@ -295,6 +300,7 @@ static pmix_status_t start_proc(struct job* job, uint32_t rank, struct buffer* w
     job->procs[rank].phase = PROC_RUNNING;
     job->procs[rank].pid = pid;
     daemon_say("%s:%u is process %d", job->nspace, rank, (int)pid);
+    if (app->reports_bindings || node.options->report_bindings) report_binding(job, rank);
     return PMIX_SUCCESS;
 }
 
@@ -358,12 +364,17 @@ static void delete_sets(struct job* job) {
 void on_job_define(int from, uint64_t id, struct buffer* body) {
     struct job* job = job_get(body, (uint32_t)mesh_nodes());
     pmix_status_t status = PMIX_ERR_BAD_PARAM;
+    struct buffer why = {0}, reply = {0};
     if (job) {
         jobs_add(job);
-        status = register_job(job);
+        status = cpus_bind(job, &why);
+        if (status == PMIX_SUCCESS) status = register_job(job);
         if (status == PMIX_SUCCESS) status = define_sets(job);
     }
-    mesh_reply(from, id, status, NULL);
+    wire_put_string(&reply, (const char*)why.data);
+    mesh_reply(from, id, status, &reply);
+    wire_free(&reply);
+    wire_free(&why);
 }
 
 /* For the user, of a launch that takes its time: without a word from here the head would not know before its end. Of a

@@ -16,6 +16,11 @@ static const char kUsage[] =
     "  -n N              processes (default 1)\n"
     "  --nodes K         simulated nodes, one daemon with a PMIx server each (default 1)\n"
     "  --map-by HOW      slot: neighbouring ranks share a node (default); node: one to each node in turn\n"
+    "  --bind-to WHERE   bind each process to one core, hwthread, l1cache, l2cache, l3cache, numa or package (socket)\n"
+    "                    of its node, in turn; none: not at all (default). A node with more processes than cores is "
+    "an\n"
+    "                    error, unless :overload-allowed follows\n"
+    "  --report-bindings print on stderr which CPUs each process is bound to\n"
     "  --timeout S       after S seconds end the job with status 124\n"
     "  -x VAR[=VALUE]    set VAR for the processes and those that they spawn (without VALUE: as in pmixrun's "
     "environment, or unset)\n"
@@ -132,6 +137,12 @@ static void job_option(char** argv, int* at, struct options* options) {
             options->placement = BY_SLOT;
         else
             wrong("--map-by wants node or slot", how);
+    } else if (!strcmp(option, "--bind-to")) {
+        const char* where = argv[++*at];
+        if (!where || !binding_read(where, &options->binding))
+            wrong("--bind-to wants none, core, hwthread, l1cache, l2cache, l3cache, numa or package", where);
+    } else if (!strcmp(option, "--report-bindings")) {
+        options->report_bindings = true;
     } else if (!strcmp(option, "--timeout")) {
         options->timeout = read_seconds(option, argv[++*at]);
     } else if (!strcmp(option, "--linger")) {
@@ -199,6 +210,8 @@ void options_read(int argc, char** argv, struct options* options) {
     memset(options, 0, sizeof *options);
     options->nodes = 1;
     options->kill_after = 1;
+    options->binding.required = true;
+    options->words = argv;
     int at = 1;
     uint64_t processes = 0;
     while (at < argc) {
@@ -214,6 +227,7 @@ void options_read(int argc, char** argv, struct options* options) {
         }
         for (; at < argc && strcmp(argv[at], ":") != 0; at++) add_string(&app.argv, xstrdup(argv[at]));
         if (!app.argv) wrong("no program", NULL);
+        app.binding = options->binding;
         processes += app.size;
         if (processes > kMaxProcesses) wrong("too many processes", app.argv[0]);
         options->apps = xrealloc(options->apps, (options->app_count + 1) * sizeof *options->apps);

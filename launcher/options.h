@@ -20,6 +20,9 @@ struct options {
     bool tag_output;
     bool timestamp_output;
     bool merge_stderr;      /* into stdout */
+    bool report_bindings;   /* on stderr, of each process */
+    struct binding binding; /* of the processes of the command line */
+    char** words;           /* the command line */
     bool share_topology;    /* each server gives its processes the hardware topology */
     char* output_directory; /* NULL: no files */
     bool file_only;

@@ -31,45 +31,50 @@ static char** copy_strings(char* const* list) {
     return copy;
 }
 
-/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their
- * ranks follow each other there, or are spread as PMIX_RANKBY has it: "slot" or "node". */
-struct spread {
-    struct layout layout;
-    uint32_t ppr; /* 0: no limit */
-    bool known;
-    bool required; /* one of what says it is */
-};
-
-static void read_ppr(const char* text, struct spread* spread) {
-    unsigned count = 0;
-    int end = 0;
-    if (sscanf(text, "%6u:node%n", &count, &end) != 1 || end == 0 || text[end] || count == 0) spread->known = false;
-    spread->ppr = spread->known ? count : 0;
+static bool is_required(const pmix_info_t* info, size_t ninfo, const char* key) {
+    bool required = false;
+    for (size_t i = 0; i < ninfo; i++)
+        required = required || (PMIX_CHECK_KEY(&info[i], key) && PMIX_INFO_IS_REQUIRED(&info[i]));
+    return required;
 }
 
-static struct spread read_spread(const pmix_info_t* info, size_t ninfo) {
-    struct spread spread = {{BY_SLOT, BY_SLOT}, 0, true, false};
-    const char *how = info_string(info, ninfo, PMIX_MAPBY), *ppr = info_string(info, ninfo, PMIX_PPR);
-    const char* ranks = info_string(info, ninfo, PMIX_RANKBY);
-    if (how && strncmp(how, "ppr:", 4) == 0)
-        read_ppr(how + 4, &spread);
-    else if (how && strcmp(how, "node") == 0)
-        spread.layout = (struct layout){BY_NODE, BY_NODE};
-    else if (how && strcmp(how, "slot") != 0)
-        spread.known = false;
-    if (ppr) read_ppr(ppr, &spread);
-    if (ranks && strcmp(ranks, "node") == 0)
-        spread.layout.ranks = BY_NODE;
-    else if (ranks && strcmp(ranks, "slot") == 0)
-        spread.layout.ranks = BY_SLOT;
-    else if (ranks)
-        spread.known = false;
-    for (size_t i = 0; i < ninfo; i++) {
-        bool spreads = PMIX_CHECK_KEY(&info[i], PMIX_MAPBY) || PMIX_CHECK_KEY(&info[i], PMIX_PPR) ||
-                       PMIX_CHECK_KEY(&info[i], PMIX_RANKBY);
-        spread.required = spread.required || (spreads && PMIX_INFO_IS_REQUIRED(&info[i]));
+/* "N:node" */
+static bool read_ppr(const char* text, struct layout* layout) {
+    unsigned count = 0;
+    int end = 0;
+    if (sscanf(text, "%6u:node%n", &count, &end) != 1 || end == 0 || text[end] || count == 0) return false;
+    layout->ppr = count;
+    return true;
+}
+
+static bool read_map(const char* text, struct layout* layout) {
+    if (strncmp(text, "ppr:", 4) == 0) return read_ppr(text + 4, layout);
+    const bool by_node = strcmp(text, "node") == 0;
+    if (by_node) layout->shares = layout->ranks = BY_NODE;
+    return by_node || strcmp(text, "slot") == 0;
+}
+
+static bool read_ranks(const char* text, struct layout* layout) {
+    const bool by_node = strcmp(text, "node") == 0;
+    if (!by_node && strcmp(text, "slot") != 0) return false;
+    layout->ranks = by_node ? BY_NODE : BY_SLOT;
+    return true;
+}
+
+/* How the processes are spread: "slot", "node", or "ppr:N:node", which is "slot" with at most N on each node. Their
+ * ranks follow each other there, or are spread as PMIX_RANKBY has it: "slot" or "node". Another one of these that is
+ * required is refused (false), one that is not is passed over. */
+static bool read_layout(const pmix_info_t* info, size_t ninfo, struct layout* layout) {
+    static const struct {
+        const char* key;
+        bool (*read)(const char* text, struct layout* layout);
+    } parts[] = {{PMIX_MAPBY, read_map}, {PMIX_PPR, read_ppr}, {PMIX_RANKBY, read_ranks}};
+    *layout = (struct layout){BY_SLOT, BY_SLOT, 0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char* text = info_string(info, ninfo, parts[i].key);
+        if (text && !parts[i].read(text, layout) && is_required(info, ninfo, parts[i].key)) return false;
     }
-    return spread;
+    return true;
 }
 
 static const char* string_of(const pmix_app_t* app, const pmix_info_t* job_info, size_t ninfo, const char* key) {
@@ -95,7 +100,7 @@ static char* program_of(const pmix_app_t* app, const char* prefix) {
 enum { MAX_APPS_SPAWNED = 256 };
 
 /* counted: by the head, as many as their target asks for. */
-static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct spread* spread,
+static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const struct layout* layout,
                              const pmix_info_t* job_info, size_t ninfo, bool counted) {
     bool has_argv = from->argv && from->argv[0];
     if (!from->cmd && !has_argv) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
@@ -106,6 +111,7 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     const char* wdir = from->cwd ? from->cwd : string_of(from, job_info, ninfo, PMIX_WDIR);
     const char* pset = info_string(from->info, from->ninfo, PMIX_PSET_NAME);
     const char* cpus = string_of(from, job_info, ninfo, PMIX_CPU_LIST);
+    const bool own_binding = info_find(from->info, from->ninfo, PMIX_BINDTO) != NULL;
     cpu_set_t listed;
     if (cpus && !cpus_read(cpus, &listed)) return PMIX_ERR_BAD_PARAM;
     app.wdir = wdir ? xstrdup(wdir) : NULL;
@@ -113,14 +119,19 @@ static pmix_status_t put_app(struct buffer* body, const pmix_app_t* from, const 
     app.index_argv = true_for(from, job_info, ninfo, PMIX_INDEX_ARGV);
     app.pset = pset ? xstrdup(pset) : NULL;
     app.cpus = cpus ? xstrdup(cpus) : NULL;
+    /* It runs beside its parent, so that processes share CPUs anyway. */
+    app.binding = (struct binding){.overload = true};
+    app.binding.required =
+        is_required(own_binding ? from->info : job_info, own_binding ? from->ninfo : ninfo, PMIX_BINDTO);
     (void)binding_read(string_of(from, job_info, ninfo, PMIX_BINDTO), &app.binding); /* else it is not bound */
+    app.reports_bindings = true_for(from, job_info, ninfo, PMIX_REPORT_BINDINGS);
     app.program = program_of(from, string_of(from, job_info, ninfo, PMIX_PREFIX));
     app.argv = copy_strings(has_argv ? from->argv : only_name);
     app.env = copy_strings(from->env);
     directives_apply(&app.env, job_info, ninfo);
     directives_apply(&app.env, from->info, from->ninfo);
     pmix_status_t status =
-        counted ? PMIX_SUCCESS : hosts_of_app(&app, spread->ppr, from->info, from->ninfo, job_info, ninfo);
+        counted ? PMIX_SUCCESS : hosts_of_app(&app, layout->ppr, from->info, from->ninfo, job_info, ninfo);
     if (status == PMIX_SUCCESS) app_put(body, &app);
     app_destruct(&app);
     return status;
@@ -139,10 +150,8 @@ static bool ends_with_parent(const pmix_info_t* info, size_t ninfo) {
 
 /* The head is not told when a tool goes. */
 static bool may_not_end_with_parent(const pmix_info_t* info, size_t ninfo) {
-    bool required = false;
-    for (size_t i = 0; i < ninfo; i++)
-        required = required || (PMIX_CHECK_KEY(&info[i], PMIX_SPAWN_CHILD_SEP) && PMIX_INFO_IS_REQUIRED(&info[i]));
-    return required && ends_with_parent(info, ninfo) && info_true(info, ninfo, PMIX_REQUESTOR_IS_TOOL);
+    return is_required(info, ninfo, PMIX_SPAWN_CHILD_SEP) && ends_with_parent(info, ninfo) &&
+           info_true(info, ninfo, PMIX_REQUESTOR_IS_TOOL);
 }
 
 /* There is one allocation, that of all nodes, and it has no name: what asks for another one, or names one, would run on
@@ -204,14 +213,14 @@ static void run_request(void* argument) {
     wire_free(&request->body);
 }
 
-static pmix_status_t put_apps(struct buffer* body, const pmix_app_t* apps, size_t napps, const struct spread* spread,
+static pmix_status_t put_apps(struct buffer* body, const pmix_app_t* apps, size_t napps, const struct layout* layout,
                               const pmix_info_t* job_info, size_t ninfo) {
     struct debug_app* debugs = xcalloc(napps, sizeof *debugs);
     pmix_status_t status = debug_read(debugs, apps, napps, job_info, ninfo);
     int64_t asked = 0;
     for (size_t i = 0; i < napps && status == PMIX_SUCCESS; i++) {
         const bool counted = debugs[i].per_node > 0 || debugs[i].per_proc > 0;
-        status = put_app(body, &apps[i], spread, job_info, ninfo, counted);
+        status = put_app(body, &apps[i], layout, job_info, ninfo, counted);
         asked += counted ? 0 : apps[i].maxprocs;
         if (status == PMIX_SUCCESS && asked > MAX_SPAWNED) status = PMIX_ERR_OUT_OF_RESOURCE;
     }
@@ -232,12 +241,13 @@ static bool put_launch_directives(struct buffer* body, const pmix_info_t* job_in
 
 pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], size_t ninfo, const pmix_app_t apps[],
                        size_t napps, pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-    const struct spread spread = read_spread(job_info, ninfo);
+    struct layout layout;
+    const bool layout_good = read_layout(job_info, ninfo, &layout);
     const pmix_value_t* parent = info_find(job_info, ninfo, PMIX_PARENT_ID);
     int64_t time_limit = info_number(job_info, ninfo, PMIX_JOB_TIMEOUT, 0);
     pmix_status_t refused = directives_check(job_info, ninfo, FOR_JOB);
     if (wants_allocation(job_info, ninfo)) refused = PMIX_ERR_JOB_ALLOC_FAILED;
-    if (refused == PMIX_SUCCESS && !spread.known && spread.required) refused = PMIX_ERR_NOT_SUPPORTED;
+    if (refused == PMIX_SUCCESS && !layout_good) refused = PMIX_ERR_NOT_SUPPORTED;
     if (refused == PMIX_SUCCESS && may_not_end_with_parent(job_info, ninfo)) refused = PMIX_ERR_NOT_SUPPORTED;
     for (size_t i = 0; i < napps && refused == PMIX_SUCCESS; i++)
         refused = wants_allocation(apps[i].info, apps[i].ninfo)
@@ -251,7 +261,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     request->cbdata = cbdata;
     wire_put_proc(&request->body, proc);
     wire_put_proc(&request->body, parent && parent->type == PMIX_PROC ? parent->data.proc : proc);
-    layout_put(&request->body, spread.layout);
+    layout_put(&request->body, layout);
     wire_put_u32(&request->body, wanted_events(job_info, ninfo));
     wire_put_u32(&request->body, start_limit(job_info, ninfo));
     wire_put_u32(&request->body, time_limit > 0 && time_limit < INT32_MAX ? (uint32_t)time_limit : 0);
@@ -271,7 +281,7 @@ pmix_status_t up_spawn(const pmix_proc_t* proc, const pmix_info_t job_info[], si
     if (status == PMIX_SUCCESS && !put_launch_directives(&request->body, job_info, ninfo))
         status = PMIX_ERR_NOT_SUPPORTED;
     wire_put_u32(&request->body, (uint32_t)napps);
-    if (status == PMIX_SUCCESS) status = put_apps(&request->body, apps, napps, &spread, job_info, ninfo);
+    if (status == PMIX_SUCCESS) status = put_apps(&request->body, apps, napps, &layout, job_info, ninfo);
     if (status == PMIX_SUCCESS) {
         loop_post(run_request, request);
     } else {

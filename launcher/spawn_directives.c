@@ -37,7 +37,7 @@ static bool is_variable(const pmix_value_t* value) {
 }
 
 static bool is_binding(const pmix_value_t* value) {
-    enum binding binding;
+    struct binding binding;
     return is_text(value) && binding_read(value->data.string, &binding);
 }
 
@@ -69,6 +69,7 @@ static const struct directive {
     {PMIX_RANKBY, is_text, FOR_JOB},
     {PMIX_CPU_LIST, is_text, FOR_BOTH},
     {PMIX_BINDTO, is_text, FOR_BOTH},
+    {PMIX_REPORT_BINDINGS, is_flag, FOR_BOTH},
     {PMIX_INDEX_ARGV, is_flag, FOR_BOTH},
     {PMIX_PRELOAD_BIN, is_flag, FOR_BOTH},
     {PMIX_NO_PROCS_ON_HEAD, is_flag, FOR_BOTH},

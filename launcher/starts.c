@@ -173,12 +173,16 @@ static void ask_nodes(struct launch* launch, enum frame frame, const struct buff
 }
 
 static void defined(pmix_status_t status, struct buffer* body, void* argument) {
-    (void)body;
     struct launch* launch = argument;
+    char* why = body->size ? wire_get_string(body) : NULL;
     if (status != PMIX_SUCCESS && launch->status == PMIX_SUCCESS) {
         launch->status = status;
-        head_say("cannot register job %u: %s (%d)", launch->job->number, PMIx_Error_string(status), status);
+        if (why)
+            head_say("cannot bind job %u: %s", launch->job->number, why);
+        else
+            head_say("cannot register job %u: %s (%d)", launch->job->number, PMIx_Error_string(status), status);
     }
+    free(why);
     if (--launch->outstanding > 0) return;
     if (head_is_ending() && launch->status == PMIX_SUCCESS) launch->status = PMIX_ERR_JOB_CANCELED;
     if (launch->status != PMIX_SUCCESS) {
@@ -366,7 +370,7 @@ static pmix_status_t direct(struct job* job, const struct tidings* tidings) {
 }
 
 void starts_begin(const struct tidings* tidings) {
-    struct layout layout = {options->placement, options->placement};
+    struct layout layout = {options->placement, options->placement, 0};
     struct launch* first = launch_new(options->apps, options->app_count, layout, NULL, -1, 0);
     first->job->io = options_io(options);
     const pmix_status_t status = tidings ? direct(first->job, tidings) : PMIX_SUCCESS;

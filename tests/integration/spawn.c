@@ -283,7 +283,7 @@ static void required(int argc, char** argv) {
     static const struct {
         const char *key, *value;
     } offers[] = {{"lab.unknown", "x"},
-                  {PMIX_BINDTO, "socket"},
+                  {PMIX_BINDTO, "board"},
                   {PMIX_RANKBY, "core"},
                   {PMIX_MAPBY, "core"},
                   {PMIX_PPR, "2:socket"}};
