@@ -195,6 +195,12 @@ static void ranges(int argc, char** argv) {
         PMIX_INFO_LOAD(&info[2], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
         CHECK_OK(PMIx_Publish(info, 3));
         for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&info[i]);
+        /* One process, without an array around it. */
+        PMIX_INFO_LOAD(&info[0], "to.last.alone", "x", PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+        PMIX_INFO_LOAD(&info[2], PMIX_EVENT_CUSTOM_RANGE, &chosen[0], PMIX_PROC);
+        CHECK_OK(PMIx_Publish(info, 3));
+        for (int i = 0; i < 3; i++) PMIX_INFO_DESTRUCT(&info[i]);
         PMIX_PROC_FREE(chosen, 1);
     }
     fence(false);
@@ -204,6 +210,7 @@ static void ranges(int argc, char** argv) {
     CHECK_OK(look_up("to.session", text, NULL));
     CHECK_OK(look_up("to.all", text, NULL));
     CHECK_STATUS(look_up("to.last", text, NULL), me.rank == job_size - 1 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    CHECK_STATUS(look_up("to.last.alone", text, NULL), me.rank == job_size - 1 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
     /* The requester's range: only what was published near it. */
     pmix_info_t near;
     pmix_data_range_t local = PMIX_RANGE_LOCAL;
