@@ -23,7 +23,8 @@ struct launch { /* a job that is being started, or whose start has failed and wh
     bool answered;        /* the requester got the answer that the time was over */
     struct timer* timer;  /* until when the start may take */
     uint32_t time_limit;  /* seconds that it may run; 0: no limit */
-    uint32_t start_limit; /* seconds that its start may take; 0: no limit */
+    uint32_t start_limit; /* seconds that the start of all jobs of the spawn may take; 0: no limit */
+    double start_until;   /* when they are over; 0: none has begun */
     struct launch* next;  /* the next job of the same spawn: started when this one is */
     pmix_nspace_t first;  /* namespace of the first of them, which is the answer */
 };
@@ -110,10 +111,12 @@ static void launched(struct launch* launch) {
         if (launch->requester < 0) headio_stdin_to(job, options);
         /* Of a parent that has ended meanwhile. */
         if (!job_find(job->parent.nspace)) head_end_children(job->parent.nspace);
-        if (launch->next)
+        if (launch->next) {
+            launch->next->start_until = launch->start_until;
             launch_job(launch->next);
-        else
+        } else {
             answer_requester(launch);
+        }
         free(launch);
     } else {
         discard(launch->next);
@@ -215,7 +218,11 @@ static struct launch* launch_new(struct app* apps, uint32_t app_count, struct la
 
 static void launch_job(struct launch* launch) {
     launches++;
-    if (launch->start_limit > 0) launch->timer = loop_after(launch->start_limit, start_takes_too_long, launch);
+    if (launch->start_limit > 0) {
+        if (launch->start_until == 0) launch->start_until = loop_now() + launch->start_limit;
+        const double left = launch->start_until - loop_now();
+        launch->timer = loop_after(left > 0 ? left : 0, start_takes_too_long, launch);
+    }
     launch->job->starting = true;
     job_place_beside_others(launch->job);
     if (options->verbose) head_say("job %s: %u processes", launch->job->nspace, launch->job->size);
@@ -337,8 +344,22 @@ void on_spawn(int from, uint64_t id, struct buffer* body) {
     debug_free(debugs, count);
 }
 
+/* Another job of the same spawn that is still being ended. */
+static struct job* companion_of(const struct job* failed) {
+    struct job* job = jobs_first();
+    while (job && (job == failed || job->with != failed->with)) job = job->next;
+    return job;
+}
+
+/* The last one answers. */
 void starts_job_over(struct job* job) {
     if (!job->failed_launch) return;
+    struct job* companion = companion_of(job);
+    if (companion) {
+        companion->failed_launch = job->failed_launch;
+        job->failed_launch = NULL;
+        return;
+    }
     loop_cancel(job->failed_launch->timer);
     answer_requester(job->failed_launch);
     free(job->failed_launch);

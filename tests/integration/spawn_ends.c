@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn_ends: how spawned jobs end, who hears of it, limits of time, and many of them (run under pmixrun).
- * usage: spawn_ends limits|silent_node|hears|aborts|beside|refused|replaced|orphans|terminated|many COUNT KIB
+ * usage: spawn_ends limits|silent_node|companions|time_for_all|hears|aborts|beside|refused|replaced|orphans|terminated
+ *        spawn_ends many COUNT KIB
  * The children are this program too. */
 #include <signal.h>
 
@@ -102,6 +103,85 @@ static void silent_node(int argc, char** argv) {
         app_of(&app, 3, "child", flag, NULL);
         CHECK_OK(spawn(NULL, 0, &app, 1, nspace));
         await_children(flag, 3);
+    }
+    fence(false);
+    finish();
+}
+
+/* The second is a job of its own beside the first. */
+static void two_jobs(pmix_app_t apps[2], const char* setting, const char* second) {
+    const bool yes = true;
+    app_of(&apps[0], 2, "stays", NULL);
+    set_env(&apps[0], setting);
+    app_of(&apps[1], 1, "stays", NULL);
+    app_infos(&apps[1], 1);
+    PMIX_INFO_LOAD(apps[1].info, PMIX_COSPAWN_APP, &yes, PMIX_BOOL);
+    if (!second) return;
+    free(apps[1].cmd);
+    apps[1].cmd = strdup(second);
+}
+
+/* How many processes have the setting in their environment. */
+static int count_with(const char* setting) {
+    static char text[1 << 18];
+    int count = 0;
+    DIR* processes = opendir("/proc");
+    CHECK(processes);
+    for (struct dirent* process; (process = readdir(processes));) {
+        char path[320];
+        snprintf(path, sizeof path, "/proc/%s/environ", process->d_name);
+        FILE* file = process->d_name[0] >= '0' && process->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        if (!file) continue;
+        const size_t size = fread(text, 1, sizeof text - 1, file);
+        fclose(file);
+        text[size] = 0;
+        bool found = false;
+        for (const char* at = text; at < text + size; at += strlen(at) + 1) found = found || strcmp(at, setting) == 0;
+        count += found;
+    }
+    closedir(processes);
+    return count;
+}
+
+/* One of two jobs cannot be started. The answer comes when the other one has ended, whose processes ignore SIGTERM as
+ * this one does. rows: C5 */
+static void companions(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t apps[2];
+        char setting[PMIX_MAX_NSLEN + 32];
+        snprintf(setting, sizeof setting, "COMPANION_OF=%s", me.nspace);
+        two_jobs(apps, setting, "/nonexistent/program");
+        CHECK_STATUS(spawn(NULL, 0, apps, 2, nspace), PMIX_ERR_JOB_EXE_NOT_FOUND);
+        CHECK(count_with(setting) == 0);
+    }
+    fence(false);
+    finish();
+}
+
+/* Programs are executed late: each of the two jobs would be started in the time that is for both. rows: C5 */
+static void time_for_all(int argc, char** argv) {
+    (void)argc, (void)argv;
+    start();
+    if (me.rank == 0) {
+        pmix_nspace_t nspace;
+        pmix_app_t apps[2];
+        pmix_info_t info;
+        const int seconds = 2;
+        char setting[PMIX_MAX_NSLEN + 32];
+        snprintf(setting, sizeof setting, "LATE_FOR=%s", me.nspace);
+        two_jobs(apps, setting, NULL);
+        set_env(&apps[1], setting);
+        apps[0].maxprocs = 1;
+        PMIX_INFO_LOAD(&info, PMIX_SPAWN_TIMEOUT, &seconds, PMIX_INT);
+        CHECK_STATUS(spawn(&info, 1, apps, 2, nspace), PMIX_ERR_TIMEOUT);
+        const double until = seconds_now() + 60; /* the library has this limit too: pmixrun ends them */
+        while (count_with(setting) > 0) {
+            CHECK(seconds_now() < until);
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
+        }
     }
     fence(false);
     finish();
@@ -384,6 +464,8 @@ static void many(int argc, char** argv) {
 int main(int argc, char** argv) {
     static const struct test_case cases[] = {
         {"limits", limits},
+        {"companions", companions},
+        {"time_for_all", time_for_all},
         {"silent_node", silent_node},
         {"hears", hears},
         {"beside", beside},
