@@ -243,6 +243,7 @@ int daemon_main(const struct options* options, const char* session, const char* 
     }
     daemon_say("%s", PMIx_Get_version());
     daemon_say("the daemon is process %d, its server %s:%d", (int)getpid(), node.server_nspace, self);
+    if (options->liaison >= 0 && self == 0) mesh_send(mesh_head(), FRAME_SERVER_UP, NULL);
     loop_run(&stop);
     alarm(LAST_SECONDS);
     bool head_alive = mesh_alive(mesh_head());

@@ -463,6 +463,11 @@ static void on_released(int from, uint64_t id, struct buffer* body) {
     liaison_release(options->liaison);
 }
 
+static void on_server_up(int from, uint64_t id, struct buffer* body) {
+    (void)from, (void)id, (void)body;
+    liaison_server_up(options->liaison);
+}
+
 static void liaison_ready(int fd, short events, void* argument) {
     (void)events, (void)argument;
     struct tidings tidings = liaison_read(fd);
@@ -491,6 +496,7 @@ int head_main(const struct options* given, const char* server_nspace, const stru
         [FRAME_OUTPUT_LOST] = on_output_lost,
         [FRAME_READY_FOR_DEBUG] = on_ready_for_debug,
         [FRAME_RELEASED] = on_released,
+        [FRAME_SERVER_UP] = on_server_up,
     };
     options = given;
     keeper_pid = keeper->pid;

@@ -23,6 +23,8 @@ static pmix_proc_t self;
 static pmix_proc_t tool;
 static atomic_bool initialised, refused;
 static int line;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool has_tool, server_up, told_ready; /* under the lock */
 
 const char* liaison_name(void) {
     const char *name = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
@@ -43,6 +45,16 @@ static void notify(pmix_status_t code, const pmix_proc_t* to) {
     for (int i = 0; i < 2; i++) PMIX_INFO_DESTRUCT(&infos[i]);
 }
 
+/* The tool may connect now. It is known, or the server is up: whichever is last. */
+static void be_ready(bool* what) {
+    pthread_mutex_lock(&lock);
+    *what = true;
+    const bool tells = has_tool && server_up && !told_ready;
+    told_ready = told_ready || tells;
+    pthread_mutex_unlock(&lock);
+    if (tells) notify(PMIX_LAUNCHER_READY, &tool);
+}
+
 /* Beside PMIx_tool_init, which may wait: the tool releases it at its own server, or at ours, which tells this thread.
  */
 static void* obey(void* unused) {
@@ -50,7 +62,8 @@ static void* obey(void* unused) {
     char letter;
     struct pollfd more = {line, POLLIN, 0};
     while (read(line, &letter, 1) == 1) {
-        while (!initialised && !refused) {
+        if (letter == 'u') be_ready(&server_up); /* before any release by way of it */
+        while (letter == 'r' && !initialised && !refused) {
             notify(PMIX_DEBUGGER_RELEASE, &self);
             if (poll(&more, 1, 50) != 0) break; /* the line may end meanwhile */
         }
@@ -115,7 +128,7 @@ static _Noreturn void be_the_process(void) {
     if (parent && parent->type == PMIX_PROC) tool = *parent->data.proc;
     get(PMIX_LAUNCH_DIRECTIVES, &directives);
     PMIx_Register_event_handler(ends, 2, NULL, 0, tool_gone, NULL, NULL);
-    if (tool.nspace[0]) notify(PMIX_LAUNCHER_READY, &tool);
+    if (tool.nspace[0]) be_ready(&has_tool);
     tell('d', directives);
     for (;;) pause();
 }
@@ -141,6 +154,10 @@ int liaison_start(void) {
 
 void liaison_release(int to) {
     (void)send(to, "r", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that has gone needs none */
+}
+
+void liaison_server_up(int to) {
+    (void)send(to, "u", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void liaison_end(int to) {

@@ -22,6 +22,9 @@ int liaison_start(void);
 /* The tool has released the launcher by way of a server of ours. */
 void liaison_release(int line);
 
+/* The tool can connect to the server of our first node; before that the process reports nothing as ready. */
+void liaison_server_up(int line);
+
 /* Waits until it has left the tool's server, if that takes no more than a few seconds. */
 void liaison_end(int line);
 

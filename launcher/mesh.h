@@ -48,6 +48,7 @@ enum frame {
     FRAME_PROGRESS,        /* node -> head: how many processes of a job that is being launched it has started so far */
     FRAME_READY_FOR_DEBUG, /* node -> head: a process that waits for a debugger, and where */
     FRAME_RELEASED,        /* first node -> head: the tool that has started this pmixrun releases it */
+    FRAME_SERVER_UP,       /* first node -> head of a pmixrun that a tool has started: the server can be reached */
     FRAME_KINDS
 };
 

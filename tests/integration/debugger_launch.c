@@ -40,6 +40,15 @@ static void start_launcher(pmix_nspace_t launcher) {
     spawn_launcher(NULL, launcher);
 }
 
+static struct signal_box readiness = SIGNAL_BOX;
+
+static void on_ready(size_t handler, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t* results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+    (void)handler, (void)info, (void)ninfo, (void)results, (void)nresults, (void)source;
+    box_signal(&readiness, status);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
 static void connect_to(const char* launcher) {
     pmix_status_t codes[] = {PMIX_READY_FOR_DEBUG, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END};
     pmix_info_t info[2];
@@ -101,6 +110,27 @@ static void indirect_early(void) {
     release(launcher, 0);
     connect_to(launcher);
     debug_job_of(launcher);
+    end();
+}
+
+/* What the launcher reports as ready can be reached, with nothing to wait for. It ends with the tool. */
+static void indirect_ready(void) {
+    pmix_status_t code = PMIX_LAUNCHER_READY;
+    pmix_info_t alone, name;
+    pmix_nspace_t launcher;
+    pmix_proc_t server;
+    alarm(200);
+    PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    CHECK_OK(PMIx_tool_init(&me, &alone, 1));
+    CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_ready, NULL, NULL) >= 0);
+    spawn_launcher(NULL, launcher);
+    release(launcher, 0); /* by the tool's own server */
+    CHECK(box_wait(&readiness, 1, 60));
+    PMIX_INFO_LOAD(&name, PMIX_SERVER_NSPACE, launcher, PMIX_STRING);
+    CHECK_OK(PMIx_tool_attach_to_server(NULL, &server, &name, 1));
+    CHECK(PMIX_CHECK_NSPACE(server.nspace, launcher));
+    PMIX_INFO_DESTRUCT(&name);
+    CHECK(box_count(&readiness) == 1);
     end();
 }
 
@@ -201,6 +231,7 @@ int main(int argc, char** argv) {
         {"indirect", indirect},
         {"indirect_early", indirect_early},
         {"indirect_gone", indirect_gone},
+        {"indirect_ready", indirect_ready},
         {"indirect_by_host", indirect_by_host},
         {"alone", alone},
     };
