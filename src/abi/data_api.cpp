@@ -14,6 +14,7 @@
 #include "common/codec/portable.h"
 #include "common/placement/node_map.h"
 #include "common/values/print.h"
+#include "common/values/strict.h"
 #include "common/values/value.h"
 
 namespace {
@@ -70,7 +71,7 @@ pmix_status_t PMIx_Data_copy(void** dest, void* src, pmix_data_type_t type) {
 pmix_status_t PMIx_Data_print(char** output, char* prefix, void* src, pmix_data_type_t type) {
     if (output == nullptr) return PMIX_ERR_BAD_PARAM;
     *output = nullptr;
-    if (!is_known(type)) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    if (!is_known(type)) return process_is_strict() ? PMIX_ERR_BAD_PARAM : PMIX_ERR_UNKNOWN_DATA_TYPE;
     return pmix::api::guarded([&]() -> pmix_status_t {
         std::string text = prefix == nullptr ? "" : prefix;
         print_data(text, type, src);

@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/values/strict.h"
 #include "common/values/value.h"
 
 namespace {
+
+using pmix::common::process_is_strict;
 
 // The bytes not yet unpacked, if the buffer's pointers make sense.
 bool unread(const pmix_data_buffer_t& b, const char** from, size_t* n) noexcept {
@@ -80,9 +83,9 @@ pmix_status_t PMIx_Data_load(pmix_data_buffer_t* buffer, pmix_byte_object_t* pay
     return PMIX_SUCCESS;
 }
 
-// The same with a copy.
+// The same with a copy. No payload empties the buffer; in strict mode it is PMIX_ERR_BAD_PARAM.
 pmix_status_t PMIx_Data_embed(pmix_data_buffer_t* buffer, const pmix_byte_object_t* payload) {
-    if (buffer == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (buffer == nullptr || (payload == nullptr && process_is_strict())) return PMIX_ERR_BAD_PARAM;
     char* copy = nullptr;
     size_t n = 0;
     if (payload != nullptr && payload->bytes != nullptr && payload->size != 0) {

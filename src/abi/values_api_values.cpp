@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "common/values/elements.h"
+#include "common/values/strict.h"
 #include "common/values/value.h"
 
 namespace {
@@ -35,9 +36,13 @@ pmix_status_t unload_block(pmix_data_type_t type, const void* element, void** da
 }
 
 // Flat data goes to where the caller points. Callers of every release pass a NULL there to learn that the value holds a
-// scalar: a new block instead would be taken for the scalar itself.
+// scalar: a new block instead, which the Standard's sentence asks for, would be taken for the scalar itself.
 pmix_status_t unload_flat(const void* from, size_t n, void** data, size_t* size) noexcept {
-    if (*data == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (*data == nullptr) {
+        if (!process_is_strict()) return PMIX_ERR_BAD_PARAM;
+        *data = std::malloc(n);
+        if (*data == nullptr) return PMIX_ERR_NOMEM;
+    }
     std::memcpy(*data, from, n);
     *size = n;
     return PMIX_SUCCESS;
@@ -62,7 +67,8 @@ pmix_status_t PMIx_Value_load(pmix_value_t* val, const void* data, pmix_data_typ
     return val == nullptr ? PMIX_ERR_BAD_PARAM : load_value(val, data, type);
 }
 
-// A copy of the data. Scalars, proc and nspace: to where *data points, which may not be NULL (for a pointer, too).
+// A copy of the data. Scalars, proc and nspace: to where *data points, which may not be NULL (for a pointer, too); in
+// strict mode a NULL there becomes a new block, except for a pointer.
 // Strings: the text, its length in *sz. Byte objects: the bytes themselves, as up to 5.0 (6.1 hands out a
 // pmix_byte_object_t). Pointers: as they are. Everything else: a block with one struct.
 pmix_status_t PMIx_Value_unload(pmix_value_t* val, void** data, size_t* sz) {

@@ -275,6 +275,7 @@ pmix_status_t Library::init(Role role, pmix_server_module_t* module, pmix_proc_t
         g->init_status = rc;
         g->count = 1;
         ++g->instance;
+        common::set_process_strict(*strict);
         g_last.store(library);
         g->library.store(library, std::memory_order_seq_cst);
     }
@@ -377,6 +378,7 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
     loop.stop();
     g->leaving.store(false, std::memory_order_seq_cst);
     g_last.store(nullptr);
+    common::set_process_strict(false);
     delete library;
     WIREUP_LOG(api, info, "finalized");
     common::stop_log();

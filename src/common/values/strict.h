@@ -4,13 +4,15 @@
 //
 // Pure; any thread. An init decides it once, from the attribute PMIX_WIREUP_STRICT or, without it, the environment
 // variable of the same name. From then on client code asks Session::strict(), server code asks Peer::strict() of the
-// process whose request it serves: true where that process or the server itself is in strict mode.
+// process whose request it serves: true where that process or the server itself is in strict mode. Functions of data,
+// which work before an init too, ask process_is_strict(): true between an init in strict mode and the last finalize.
 //
 // What can go wrong: an attribute that is no truth value (PMIX_ERR_BAD_PARAM).
 #pragma once
 
 #include <pmix_common.h>
 
+#include <atomic>
 #include <string_view>
 
 #include "common/base/status.h"
@@ -19,6 +21,18 @@
 namespace pmix::common {
 
 inline constexpr const char* kStrictVariable = "PMIX_WIREUP_STRICT";
+
+namespace detail {
+inline std::atomic<bool> g_process_is_strict{false};
+}
+
+inline bool process_is_strict() noexcept {
+    return detail::g_process_is_strict.load(std::memory_order_relaxed);
+}
+// Init and finalize call it, under their lock.
+inline void set_process_strict(bool strict) noexcept {
+    detail::g_process_is_strict.store(strict, std::memory_order_relaxed);
+}
 
 // variable: the environment's text, or null.
 inline Result<bool> strict_mode(InfoView infos, const char* variable) noexcept {

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -118,6 +120,56 @@ TEST_F(InitAttributes, StrictMode_AnInitThatContradictsTheFirst_IsRefused) {
     nonsense.append_string(PMIX_WIREUP_STRICT, "perhaps");
     EXPECT_STATUS(PMIX_ERR_BAD_PARAM, init(std::move(nonsense)));
     EXPECT_EQ(0, PMIx_Initialized());
+}
+
+// As in the Standard: new memory for each copy, and PMIX_ERR_BAD_PARAM of no payload and of an unknown type.
+// The
+// default is what OpenPMIx does. rows: D4 D6 D9
+TEST_F(InitAttributes, StrictMode_FunctionsOfData_FollowTheStandard) {
+    pmix_value_t number, proc_value;
+    const uint32_t seven = 7;
+    pmix_proc_t proc;
+    PMIx_Load_procid(&proc, "job", 3);
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&number, &seven, PMIX_UINT32));
+    ASSERT_STATUS(PMIX_SUCCESS, PMIx_Value_load(&proc_value, &proc, PMIX_PROC));
+    const auto check = [&](bool strict) {
+        const pmix_status_t refused = strict ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+        void* data = nullptr;
+        size_t size = 0;
+        EXPECT_EQ(refused, PMIx_Value_unload(&number, &data, &size)) << strict;
+        EXPECT_EQ(strict, data != nullptr);
+        if (data != nullptr) {
+            EXPECT_EQ(7u, *static_cast<uint32_t*>(data));
+        }
+        std::free(data);
+        data = nullptr;
+        EXPECT_EQ(refused, PMIx_Value_unload(&proc_value, &data, &size)) << strict;
+        if (data != nullptr) {
+            EXPECT_EQ(0, std::memcmp(data, &proc, sizeof proc));
+        }
+        std::free(data);
+        uint32_t place = 0;
+        data = &place;
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Value_unload(&number, &data, &size));
+        EXPECT_EQ(7u, place);
+        EXPECT_EQ(&place, data);
+        pmix_data_buffer_t buffer;
+        PMIx_Data_buffer_construct(&buffer);
+        EXPECT_EQ(strict ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS, PMIx_Data_embed(&buffer, nullptr)) << strict;
+        char* text = nullptr;
+        EXPECT_EQ(strict ? PMIX_ERR_BAD_PARAM : PMIX_ERR_UNKNOWN_DATA_TYPE,
+                  PMIx_Data_print(&text, nullptr, &proc, 499));
+    };
+    check(false);
+    for (const bool strict : {true, false}) {
+        InfoList infos;
+        infos.append_flag(PMIX_WIREUP_STRICT, strict);
+        ASSERT_STATUS(PMIX_ERR_UNREACH, init(std::move(infos)));
+        check(strict);
+        EXPECT_STATUS(PMIX_SUCCESS, PMIx_Finalize(nullptr, 0));
+        check(false);
+    }
+    PMIx_Value_destruct(&proc_value);
 }
 
 // rows: K2 K7
