@@ -82,5 +82,31 @@ TEST_F(UsageMonitorsNomemTest, Samples_LostOnTheirWay_NextOnesCome) {
     EXPECT_EQ(1u, peer->events.size());
 }
 
+// The end of a process does not fail for want of memory: its monitors end here, and the host is asked once at most.
+TEST_F(UsageMonitorsNomemTest, RequesterGone_OneAllocationFails_ItsMonitorsEndAndThoseOfOthersStay) {
+    ASSERT_STATUS(PMIX_SUCCESS, ask(other, usage(PMIX_MONITOR_NODE_RESOURCE_USAGE), rate(1)));
+    for (long n = 0; n < 200; ++n) {
+        SCOPED_TRACE("allocation " + std::to_string(n) + " fails");
+        ASSERT_STATUS(PMIX_SUCCESS, ask(usage(PMIX_MONITOR_NODE_RESOURCE_USAGE),
+                                        of_names(PMIX_MONITOR_TARGET_NODES, {"n7", "n0"}, rate(1, "a"))));
+        ASSERT_EQ(2u, monitors.size());
+        host.asked = 0;
+        FailingMemory::arm(n);
+        FailingMemory::resume();
+        monitors.peer_gone(*peer);
+        FailingMemory::pause();
+        EXPECT_EQ(1u, monitors.size());
+        EXPECT_LE(host.asked, 1);
+        monitors.peer_gone(*peer);
+        EXPECT_LE(host.asked, 1) << "it was asked again";
+        if (FailingMemory::failed()) continue;
+        EXPECT_EQ(1, host.asked);
+        EXPECT_EQ(PMIX_MONITOR_CANCEL, common::key_view(host.last_what[0]));
+        EXPECT_GE(n, 2) << "hardly any allocation was made to fail";
+        return;
+    }
+    ADD_FAILURE() << "there is no end of allocations";
+}
+
 }  // namespace
 }  // namespace pmix::server::usage_monitors_nomem_test
