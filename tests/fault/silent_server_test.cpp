@@ -386,6 +386,31 @@ TEST_F(SilentServerTest, DebugStop_ServerDiesAfterTheHello_InitReturns) {
     }
 }
 
+TEST_F(SilentServerTest, DebugStop_JobEnds_InitReturns) {
+    start(1, true);
+    run(0, [](Board&) {
+        (void)PMIx_Init(nullptr, nullptr, 0);
+        finalize();
+    });
+    ASSERT_TRUE(server_->turn_until([&] { return host_.count("notify_event") > 0; }));
+    server_->on_loop([&] { server_->setup().deregister_nspace("job"); });
+    expect_good_ends(true);
+}
+
+// Its fence ends as any other, and a finalize succeeds all the same. rows: I10
+TEST_F(SilentServerTest, FinalizeWithABarrier_JobEndsMeanwhile_Succeeds) {
+    start(2);
+    run(0, [](Board&) {
+        NEED(PMIx_Init(nullptr, nullptr, 0) == PMIX_SUCCESS);
+        InfoList infos;
+        infos.append_flag(PMIX_EMBED_BARRIER, true);
+        NEED(PMIx_Finalize(infos.c_array(), infos.size()) == PMIX_SUCCESS);
+    });
+    ASSERT_TRUE(server_->turn_until([&] { return server_->parts().fence.open() > 0; }));
+    server_->on_loop([&] { server_->setup().deregister_nspace("job"); });
+    expect_good_ends(true);
+}
+
 TEST_F(SilentServerTest, Attach_WaitsForAServerThatNeverComes_EndsWithFinalize) {
     run(0, [](Board&) {
         InfoList alone;

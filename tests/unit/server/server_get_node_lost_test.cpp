@@ -67,6 +67,35 @@ TEST_F(ServerGetNodeLost, Host_AnswersNothing_EveryGetOfItsProcessesEnds) {
     EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(s.a, later)) << "the loss is remembered";
 }
 
+// A job that is not registered here: its processes may be anywhere, so the host's answer counts.
+TEST_F(ServerGetNodeLost, OfAJobThatIsNotRegistered_HostsStatusEndsTheGet) {
+    s.host.statuses["direct_modex"] = PMIX_ERR_UNREACH;
+    const uint32_t strange = s.b.start_get({"strange", 2}, "k");
+    s.server.settle();
+    node_is_lost("n1");
+    EXPECT_EQ(1u, waiting());
+    s.host.answer_waiting();
+    EXPECT_STATUS(PMIX_ERR_UNREACH, status_of(s.b, strange));
+    EXPECT_EQ(0u, waiting());
+}
+
+// The host is not asked about any rank: another node, or a process that the host starts again, may still bring the key.
+TEST_F(ServerGetNodeLost, OfAnyRank_WaitsUntilTheJobEnds) {
+    const uint32_t any = s.a.start_get({"job", PMIX_RANK_UNDEF}, "k");
+    FakeClient other(s.server, {"other", 0});
+    s.server.job("other", 1, 1);
+    ASSERT_STATUS(PMIX_SUCCESS, other.hello());
+    const uint32_t others = other.start_get({"job", PMIX_RANK_UNDEF}, "k");
+    s.server.settle();
+    node_is_lost("n1");
+    EXPECT_EQ(2u, waiting());
+    EXPECT_EQ(0u, s.host.count("direct_modex"));
+    s.server.on_loop([&] { s.server.setup().deregister_nspace("job"); });
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(other, others));
+    EXPECT_EQ(0u, waiting());
+    EXPECT_FALSE(s.a.take(any)) << "its own job: the connection ends";
+}
+
 // What it has committed is still at its server.
 TEST_F(ServerGetNodeLost, ProcessHasOnlyEnded_HostIsWaitedFor) {
     const uint32_t ended = s.a.start_get({"job", 2}, "k"), lost = s.b.start_get({"job", 3}, "k");

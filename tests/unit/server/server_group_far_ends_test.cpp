@@ -169,6 +169,21 @@ TEST(ServerGroupFarEndsTest, InvitedProcess_ItsNamespaceEnds_InviterIsTold) {
     s.expect(0, PMIX_GROUP_INVITE_FAILED, {"away", 7});
 }
 
+// rows: R15
+TEST(ServerGroupFarEndsTest, Inviter_ItsNamespaceEnds_ThoseThatWaitForItAreTold) {
+    FarSetting s;
+    for (int i = 0; i < 2; ++i) listen(s[i], {PMIX_GROUP_LEADER_FAILED});
+    s.server->job("away", 1, 1, false);
+    s.group_event(PMIX_GROUP_INVITED, {"away", 7}, {{"job", 0}}, true);
+    s.group_event(PMIX_GROUP_INVITE_ACCEPTED, {"job", 1}, {{"away", 7}}, false);  // before an invitation
+    s.server->on_loop([&] {
+        s.server->setup().deregister_nspace("away");
+        return 0;
+    });
+    s.expect(0, PMIX_GROUP_LEADER_FAILED, {"away", 7});
+    s.expect(1, PMIX_GROUP_LEADER_FAILED, {"away", 7});
+}
+
 TEST(ServerGroupFarEndsTest, Reports_OfHosts_NameEndedProcesses) {
     FarSetting s;
     s.server->job("other", 2, 1, false);

@@ -390,6 +390,24 @@ TEST(ServerInstancesTest, Get_BeforeTheJobIsRegistered_IsAnsweredAfterRegistrati
     EXPECT_STATUS(PMIX_SUCCESS, status_of(a, posted));
 }
 
+// The host has registered processes of the job, and takes the job back without a registration of it.
+// rows: K17
+TEST(ServerInstancesTest, Get_JobEndsBeforeItIsRegistered_IsNotFound) {
+    Setting s(1, 1);
+    s.server.add_client("later", 0);
+    FakeClient a(s.server, {"job", 0});
+    ASSERT_STATUS(PMIX_SUCCESS, a.hello());
+    common::GetRequest request;
+    request.proc = {"later", 0};
+    request.key = PMIX_LOCAL_RANK;
+    const uint32_t reserved = a.start<Command::get>(request), posted = a.start_get({"later", 0}, "k");
+    s.server.settle();
+    EXPECT_FALSE(a.take(reserved));
+    s.end("later");
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, reserved));
+    EXPECT_STATUS(PMIX_ERR_NOT_FOUND, status_of(a, posted));
+}
+
 // No host deregisters a job that it has never registered.
 // rows: U6 K17
 TEST(ServerInstancesTest, RemoteNamespaces_AllUsersGone_AreDropped) {

@@ -413,6 +413,34 @@ TEST(ServerIofTest, Push_OfAStoppedSource_WaitsUntilItMayGoOn) {
     EXPECT_TRUE(s.server.turn_until([&] { return s.server.parts().iof.input().held() == 0; }));
 }
 
+// Neither the push of a stopped source nor a host that delivers waits for a server that has ended. rows: O9
+TEST(ServerIofTest, Stop_PushAndDeliveriesAreHeld_AreAnswered) {
+    Setting s;
+    ASSERT_STATUS(PMIX_SUCCESS, s.pull(s.b, 1, {{"far", 0}}));
+    const std::string block(4u << 20, 'x');
+    std::vector<std::shared_ptr<pmix_status_t>> deliveries;
+    for (int i = 0; i < 12; ++i) deliveries.push_back(s.deliver({"far", 0}, block));
+    ASSERT_EQ(1, *deliveries.back()) << "held";
+    s.server.on_loop([&] {
+        s.server.parts().iof.input().stop(std::nullopt);
+        return PMIX_SUCCESS;
+    });
+    common::IofPushRequest request;
+    request.procs = {{"job", PMIX_RANK_WILDCARD}};
+    const uint32_t push = s.a.start<Command::iof_push>(request);
+    s.server.settle();
+    ASSERT_EQ(1u, s.server.parts().iof.input().held());
+    s.server.stop();
+    s.server.run_once();  // as a finalize does
+    for (const auto& delivery : deliveries) EXPECT_NE(1, *delivery);
+    const auto reply = s.a.wait(push);
+    if (reply) {
+        EXPECT_STATUS(PMIX_ERROR, reply->header.status);
+    }
+    EXPECT_TRUE(s.a.hung_up());
+    EXPECT_EQ(0u, s.host.count("push_stdin"));
+}
+
 // The answer XOFF says that the data was taken and that no more shall come. rows: O9
 TEST(ServerIofTest, Push_AnsweredWithXoff_StopsItsSource) {
     Setting s;

@@ -23,11 +23,12 @@ constexpr uint32_t kForged = 4242;
 struct Noting {
     static inline std::map<std::string, InfoList> seen;
     static inline bool holds = false;
+    static inline pmix_status_t refusal = PMIX_ERR_NOT_FOUND;
     static pmix_status_t note(const char* entry, const pmix_info_t* infos, size_t n) {
         InfoList& list = seen[entry];
         list.reset();
         list.append_all(infos, n);
-        return holds ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+        return holds ? PMIX_SUCCESS : refusal;
     }
     static pmix_server_module_t module() {
         pmix_server_module_t m{};
@@ -136,11 +137,15 @@ struct Row {
     const char* shown = nullptr;  // in the report, if not as the entry
 };
 
+pmix_status_t answered = PMIX_SUCCESS;  // the last one that the host refused
+
 template <Command C, class M>
 void ask(FakeClient& client, const M& message) {
     const uint32_t id = client.start<C>(message);
     if (Noting::holds) return;
-    ASSERT_TRUE(client.wait(id)) << common::command_name(static_cast<uint16_t>(C));
+    const auto reply = client.wait(id);
+    ASSERT_TRUE(reply) << common::command_name(static_cast<uint16_t>(C));
+    answered = reply->header.status;
 }
 
 const Row kRows[] = {
@@ -355,6 +360,25 @@ TEST(UpcallIdsTest, EveryUpcall_IdsForged_CarriesTheKernelsOnce) {
         EXPECT_EQ(::geteuid(), number_of(at->second, PMIX_USERID)) << row.entry;
         EXPECT_EQ(::getegid(), number_of(at->second, PMIX_GRPID)) << row.entry;
     }
+}
+
+// A host that has lost the node of what a request needs: its status ends the request, and nothing of it stays open.
+TEST(UpcallIdsTest, EveryUpcall_HostHasLostTheNode_RequesterHasTheStatus) {
+    const auto module = Noting::module();
+    server::ServerOptions options;
+    options.module_size = sizeof module;
+    TestServer server(&module, std::move(options));
+    server.job("job", 2, 1);
+    FakeClient client(server, {"job", 0});
+    ASSERT_STATUS(PMIX_SUCCESS, client.hello());
+    Noting::refusal = PMIX_ERR_LOST_CONNECTION;
+    for (const Row& row : kRows) {
+        if (std::string_view(row.entry) == "application") continue;
+        answered = PMIX_SUCCESS;
+        row.ask(client);
+        EXPECT_STATUS(PMIX_ERR_LOST_CONNECTION, answered) << row.entry;
+    }
+    Noting::refusal = PMIX_ERR_NOT_FOUND;
 }
 
 // What the host has not answered is shown beside what waits in the server, whichever entry it is.
