@@ -147,6 +147,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
     {
         MutexLock lock(send_mutex);
         if (send_closed) return PMIX_ERR_LOST_CONNECTION;
+        assert(queue.empty() || flush_posted);  // what is queued will be sent
         size_t sent = 0;
         while (queue.empty()) {
             msghdr message{};
@@ -157,6 +158,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
             const ssize_t n = io.sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 sent = static_cast<size_t>(n);
+                assert(sent <= size);
                 if (sent == size) return PMIX_SUCCESS;
             } else if (errno == EINTR) {
                 continue;
@@ -194,6 +196,7 @@ pmix_status_t Connection::State::send_frame(std::span<iovec> parts, size_t size,
 }
 
 pmix_status_t Connection::State::enqueue(std::span<iovec> parts, size_t size, size_t sent, std::span<const int> fds) {
+    assert(sent < size && (sent == 0 || fds.empty()));
     // The queue is bounded, and one frame more, which has a bound of its own. A sender that cannot wait for room may
     // queue as much again.
     const size_t most = waits_for_room ? 2 * max_queued : max_queued;
@@ -217,6 +220,7 @@ pmix_status_t Connection::State::enqueue(std::span<iovec> parts, size_t size, si
 }
 
 void Connection::State::release_waiters() noexcept {
+    assert(waits_for_room || space_waiters.empty());
     full.store(false, std::memory_order_relaxed);
     for (Waiter* waiter : space_waiters) waiter->complete();
     space_waiters.clear();
@@ -366,6 +370,7 @@ void Connection::State::finish() noexcept {
             // It sees the end of the stream, leaves, and has us called again.
             why = PMIX_SUCCESS;
         } else {
+            assert(failure != PMIX_SUCCESS && reader == Reader::nobody);
             why = failure;
         }
     }
@@ -394,6 +399,7 @@ void Connection::State::tear_down() noexcept {
     write_watch.reset();
     {
         MutexLock lock(role_mutex);
+        assert(!closed && failure != PMIX_SUCCESS && reader != Reader::caller);  // once, and nobody reads here any more
         closed = true;
         deferred.clear();
     }

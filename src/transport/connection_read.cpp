@@ -17,6 +17,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -59,6 +60,7 @@ void Connection::State::on_readable() noexcept {
         if (reader == Reader::caller) {
             look_away = watch_paused = true;
         } else {
+            assert(reader == Reader::nobody);  // no handler has the loop read
             reader = Reader::loop;
         }
     }
@@ -81,6 +83,7 @@ void Connection::State::on_readable() noexcept {
     }
     {
         MutexLock lock(role_mutex);
+        assert(reader == Reader::loop);
         reader = Reader::nobody;
         if (status != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = status;
     }
@@ -93,6 +96,7 @@ void Connection::resume_reading() noexcept {
     assert_on_loop();
     State& s = *state_;
     if (!s.held || s.silent.load(std::memory_order_relaxed)) return;
+    assert(!s.admitted && !s.caller_reads && s.frame_size > ReadBuffer::kUsual);
     s.held = false;
     s.admitted = true;
     s.read_watch->set(true, false);
@@ -119,6 +123,7 @@ void Connection::State::leave_read_side(pmix_status_t why) noexcept {
     bool call_loop;
     {
         MutexLock lock(role_mutex);
+        assert(reader == Reader::caller && !closed);  // a close waits for this
         if (why != PMIX_SUCCESS && failure == PMIX_SUCCESS) failure = why;
         if (failure == PMIX_SUCCESS && gate_closed && !set_gate(io, gate.get(), fd, EPOLLIN))
             failure = PMIX_ERR_OUT_OF_RESOURCE;
@@ -249,6 +254,7 @@ pmix_status_t Connection::State::read_once(bool on_loop, bool& drained) {
 }
 
 pmix_status_t Connection::State::receive(bool on_loop, bool& drained) {
+    assert(!held);  // nothing is read before the frame at the front is admitted
     const ReadBuffer::Space space = buffer.space(frame_size);
     iovec target{space.data, space.size};
     DescriptorControl control;
@@ -272,6 +278,7 @@ pmix_status_t Connection::State::receive(bool on_loop, bool& drained) {
         const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         // Owned before anything can fail. The control buffer bounds the count: its padding may hold one more.
         Descriptor owned[sizeof control.bytes / sizeof(int)];
+        assert(count <= std::size(owned));
         for (size_t i = 0; i < count; ++i) {
             int received;
             std::memcpy(&received, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
@@ -314,6 +321,7 @@ pmix_status_t Connection::State::dispatch(bool on_loop) {
         ReceivedFrame frame{*header, bytes.subspan(kFrameHeaderSize, header->payload), {}};
         if (!take_descriptors(frame)) return PMIX_ERR_UNPACK_FAILURE;
         deliver(frame, on_loop);
+        assert(!admitted || (on_loop && frame_size > ReadBuffer::kUsual));
         if (std::exchange(admitted, false) && !silent.load(std::memory_order_relaxed)) {
             assert_on_loop();
             handler.message_complete();

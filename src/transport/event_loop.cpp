@@ -34,6 +34,7 @@ std::atomic<void*> g_abandoned{nullptr};
 }  // namespace
 
 void EventLoop::State::run_queue() noexcept {
+    assert(running.empty());  // no task runs the queue that it is in
     {
         MutexLock lock(queue_mutex);
         running.swap(queue);
@@ -80,6 +81,7 @@ void EventLoop::State::on_wake(evutil_socket_t, short what, void* self) noexcept
     HandlerScope scope(state, state->pass);
     state->hops = what == kHop ? state->hops + 1 : 0;
     state->hops_on = false;
+    assert(state->hops <= kMostHops);
     if (!state->edge_triggered && what != kHop) {
         uint64_t count;
         [[maybe_unused]] const ssize_t got = ::read(state->wake_fd.get(), &count, sizeof count);
@@ -107,6 +109,7 @@ void EventLoop::State::on_timer(evutil_socket_t, short, void* arg) noexcept {
     // libevent counts on a coarse and cached clock, and may come some milliseconds early.
     if (monotonic_ns() < timer->due_ns && state->add_timer(*timer)) return;
     auto node = state->timers.extract(timer->id);
+    assert(!node.empty() && node.mapped().get() == timer);  // it is called once, and not after it was cancelled
     state->guarded(node.mapped()->task);
 }
 
@@ -156,6 +159,7 @@ pmix_status_t EventLoop::State::make_base() noexcept {
         drop_base();
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
+    assert(base != nullptr && unmade == nullptr);
     const auto again = [](evutil_socket_t, short, void* self) {
         auto* state = static_cast<State*>(self);
         HandlerScope scope(state, state->pass);
@@ -196,6 +200,7 @@ bool EventLoop::State::make_own_base() noexcept {
 
 // All entries are out of it.
 void EventLoop::State::drop_base() noexcept {
+    assert(timers.empty() && !waiter_fd_watched);
     if (wake_added) libevent->del(&wake_entry);
     wake_added = false;
     if (drive != Drive::host_base && base != nullptr) {
@@ -215,6 +220,7 @@ EventLoop::~EventLoop() {
     if (!state_) return;
     stop();
     State& s = *state_;
+    assert(s.thread_is == State::Thread::none);
     {
         Enter enter(&s);  // what tasks hold may ask where it is destroyed
         std::vector<Task> left;
@@ -227,7 +233,8 @@ EventLoop::~EventLoop() {
         for (auto& [id, timer] : s.timers) s.libevent->del(&timer->entry);
         s.timers.clear();
         if (s.retry_made) s.libevent->del(&s.retry_entry);
-        if (s.waiter_fd_watched) s.libevent->del(&s.waiter_entry);
+        if (std::exchange(s.waiter_fd_watched, false)) s.libevent->del(&s.waiter_entry);
+        assert(s.steps == nullptr);
     }
     s.drop_base();
 }
@@ -307,6 +314,7 @@ uint64_t EventLoop::slow_passes() const noexcept {
 
 void EventLoop::run_posted() noexcept {
     assert_on_loop();
+    assert(on_loop_thread());
     state_->run_queue();
 }
 
@@ -317,6 +325,7 @@ TimerId EventLoop::after(int64_t ms, Task task) {
         MutexLock lock(s.thread_mutex);
         if (s.make_base() != PMIX_SUCCESS) throw std::bad_alloc();
     }
+    assert(s.wake_added && s.base != nullptr);
     auto timer = std::make_unique<State::Timer>();
     timer->loop = &s;
     timer->id = ++s.last_timer;
@@ -327,6 +336,7 @@ TimerId EventLoop::after(int64_t ms, Task task) {
     timer->task = std::move(task);
     s.libevent->assign(&timer->entry, s.base, -1, 0, &State::on_timer, timer.get());
     auto [at, inserted] = s.timers.emplace(timer->id, std::move(timer));
+    assert(inserted);  // an id is given once
     if (!s.add_timer(*at->second)) {
         s.timers.erase(at);
         throw std::bad_alloc();
@@ -367,6 +377,7 @@ struct Watch::Inner {
     Inner** at = nullptr;   // what points here
 
     bool make() noexcept {
+        assert(!made && loop->base != nullptr);
         const Libevent& ev = *loop->libevent;
         const int watched = handler->to_watch(fd);
         if (watched < 0) return false;
@@ -375,12 +386,14 @@ struct Watch::Inner {
         return made = true;
     }
     void wait_for_base() noexcept {
+        assert(!made && at == nullptr);
         at = &loop->unmade;
         next = loop->unmade;
         if (next != nullptr) next->at = &next;
         loop->unmade = this;
     }
     void leave_list() noexcept {
+        assert(at != nullptr && *at == this && (next == nullptr || next->at == &next));
         *at = next;
         if (next != nullptr) next->at = at;
         at = nullptr;
@@ -395,11 +408,13 @@ struct Watch::Inner {
 
     static void on_readable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
+        assert(inner->made && inner->at == nullptr);
         HandlerScope scope(inner->loop, inner->loop->pass);
         inner->handler->on_ready(true, false);  // nothing after this: the Watch may be gone
     }
     static void on_writable(evutil_socket_t, short, void* self) noexcept {
         auto* inner = static_cast<Inner*>(self);
+        assert(inner->made && inner->at == nullptr);
         HandlerScope scope(inner->loop, inner->loop->pass);
         inner->handler->on_ready(false, true);
     }
@@ -418,7 +433,10 @@ bool EventLoop::State::watch_unmade() noexcept {
         libevent->del(&w->write_entry);
         w->made = false;
     }
-    while (done && unmade != nullptr) unmade->leave_list();
+    while (done && unmade != nullptr) {
+        assert(unmade->made);
+        unmade->leave_list();
+    }
     return done;
 }
 
@@ -426,6 +444,7 @@ Watch::Watch(std::unique_ptr<Inner> inner) noexcept : inner_(std::move(inner)) {
 
 Watch::~Watch() {
     if (!inner_) return;
+    assert(!inner_->write || inner_->loop->unsent > 0);
     if (inner_->write) --inner_->loop->unsent;
     if (!inner_->made) {
         inner_->leave_list();
@@ -457,6 +476,7 @@ bool Watch::set(bool read, bool write) noexcept {
     Inner& w = *inner_;
     if (!w.change(w.read_entry, w.read, read)) return false;
     const bool wrote = w.write;
+    assert(w.loop->unsent >= size_t{wrote});
     const bool done = w.change(w.write_entry, w.write, write);
     w.loop->unsent += size_t{w.write} - size_t{wrote};
     return done;

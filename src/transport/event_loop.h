@@ -20,6 +20,7 @@
 
 #include <sched.h>
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -84,6 +85,7 @@ class RecoveryStep {
     friend class EventLoop;
     void withdraw() noexcept {
         if (at_ == nullptr) return;
+        assert(*at_ == this && (next_ == nullptr || next_->at_ == &next_));
         *at_ = next_;
         if (next_ != nullptr) next_->at_ = at_;
         at_ = nullptr;

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include <cassert>
 #include <new>
 
 #include "transport/event_loop_state.h"
@@ -55,6 +56,7 @@ void* EventLoop::State::thread_main(void* self) noexcept {
 }
 
 pmix_status_t EventLoop::State::make_thread() noexcept {
+    assert(thread_is == Thread::none || thread_is == Thread::awaited || thread_is == Thread::stand_in);
     // What is to be watched is that of the caller that runs the loop now.
     if (thread_is == Thread::stand_in && !wake_added) return PMIX_ERR_OUT_OF_RESOURCE;
     WIREUP_RETURN_IF_ERROR(make_base());
@@ -106,6 +108,7 @@ pmix_status_t EventLoop::need_thread() noexcept {
 
 void EventLoop::State::run_as_stand_in(Task* task, Waiter* waiter, Deadline deadline) noexcept {
     CancelShield shield;
+    assert(t_current != this);
     if (task != nullptr) {
         HandlerScope scope(this, pass);
         guarded(*task);
@@ -194,6 +197,7 @@ pmix_status_t EventLoop::stop() {
     State& s = *state_;
     if (on_loop_thread() && s.thread_is >= State::Thread::stand_in) return PMIX_ERR_WOULD_BLOCK;
     if (withdraw_thread()) return PMIX_SUCCESS;
+    assert(s.thread_is == State::Thread::running);
     post([&s] { s.libevent->base_break(s.base); });
     pthread_join(s.thread, nullptr);
     s.thread_is = State::Thread::none;
@@ -215,6 +219,7 @@ pmix_status_t EventLoop::hand_over(bool flush) {
     if (flush) {
         stop();
     } else if (!withdraw_thread()) {
+        assert(s.thread_is == State::Thread::running);
         s.ending = true;
         s.wake();
         pthread_join(s.thread, nullptr);
@@ -223,6 +228,7 @@ pmix_status_t EventLoop::hand_over(bool flush) {
         s.ending = false;
         s.wake();
     }
+    assert(s.thread_is == State::Thread::none);
     s.watch_waiter_fd();
     s.interrupt_sleepers();
     return PMIX_SUCCESS;
@@ -236,6 +242,7 @@ bool EventLoop::State::make_waiter_fd() noexcept {
 // Under drive_mutex or before start(). If it fails (no memory), the thread that runs the loop tests its waiter at short
 // intervals (run_for).
 bool EventLoop::State::watch_waiter_fd() noexcept {
+    assert(waiter_fd && !waiter_fd_watched && base != nullptr);
     const auto nothing = [](evutil_socket_t, short, void*) {};
     waiter_fd_watched =
         libevent->assign(&waiter_entry, base, waiter_fd.get(), EV_READ | EV_PERSIST, nothing, nullptr) == 0 &&
@@ -284,6 +291,7 @@ bool EventLoop::wait(Waiter& waiter, Deadline deadline) {
 
 // Waits until something is ready, or until then, and runs its handlers.
 void EventLoop::State::run_pass(Deadline until) noexcept {
+    assert(t_current == this && base != nullptr);
     event alarm;
     const bool bounded = !until.is_never();
     if (bounded) {
@@ -300,6 +308,7 @@ void EventLoop::State::run_pass(Deadline until) noexcept {
 
 // Runs the loop once. Returns early when any thread completes the waiter.
 void EventLoop::State::run_for(Waiter& waiter, Deadline deadline) {
+    assert(drive == Drive::caller && t_current != this);
     if (!waiter.begin_poll(waiter_fd.get())) return;
     {
         Enter enter(this);
@@ -322,11 +331,14 @@ void EventLoop::State::sleep(Waiter& waiter, Deadline deadline) noexcept {
         MutexLock lock(sleepers_mutex);
         if (drive != Drive::own_thread || !waiter.begin_sleep()) return;
         self.next = sleepers;
+        assert(sleepers == nullptr || sleepers->before == nullptr);
         if (sleepers != nullptr) sleepers->before = &self;
         sleepers = &self;
     }
     waiter.sleep(deadline);
     MutexLock lock(sleepers_mutex);
+    assert((self.before != nullptr ? self.before->next : sleepers) == &self);
+    assert(self.next == nullptr || self.next->before == &self);
     (self.before != nullptr ? self.before->next : sleepers) = self.next;
     if (self.next != nullptr) self.next->before = self.before;
 }

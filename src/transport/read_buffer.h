@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +59,7 @@ class ReadBuffer {
         return memory_ == nullptr ? common::Bytes() : common::Bytes{memory_->bytes() + begin_, end_ - begin_};
     }
     void consume(size_t n) noexcept {
+        assert(n <= end_ - begin_);
         begin_ += n;
         if (begin_ == end_) begin_ = end_ = 0;
     }
@@ -70,12 +72,17 @@ class ReadBuffer {
         if (begin_ == end_ && capacity() > kUsual && wanted <= kUsual) std::free(std::exchange(memory_, nullptr));
         if (end_ == capacity() || capacity() - begin_ < std::min(wanted, capacity())) compact();
         if (end_ == capacity()) grow(wanted);
+        assert(begin_ <= end_ && end_ < capacity());
         return {memory_->bytes() + end_, capacity() - end_};
     }
-    void filled(size_t n) noexcept { end_ += n; }
+    void filled(size_t n) noexcept {
+        assert(n <= capacity() - end_);
+        end_ += n;
+    }
 
     // Before a read: with the loop's spare memory, where this buffer has none of its own.
     void borrow(SpareReadMemory& spare) noexcept {
+        assert(memory_ != nullptr || end_ == 0);
         if (memory_ == nullptr) memory_ = spare.take();
     }
     // Behind a read: what unread() has returned is not valid any more, unless it is not empty.
@@ -99,8 +106,10 @@ class ReadBuffer {
     }
     // Called with a full buffer that starts at its front: twice the size, but not beyond a large frame's end.
     void grow(size_t wanted) {
+        assert(begin_ == 0 && end_ == capacity());
         size_t size = memory_ == nullptr ? kSmall : capacity() * 2;
         if (size > kUsual) size = std::max(kUsual, std::min(size, std::max(wanted, capacity() + 1)));
+        assert(size > capacity());
         void* p = std::realloc(memory_, sizeof(ReadMemory) + size);
         if (p == nullptr) throw std::bad_alloc();
         memory_ = new (p) ReadMemory{size};

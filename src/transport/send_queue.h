@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -68,6 +69,7 @@ class SendQueue {
     // has been sent yet.
     void drop_front_descriptors() noexcept {
         if (frames_.empty() || frames_.front().descriptors.empty()) return;
+        assert(front_sent_ == 0 && descriptors_ >= frames_.front().descriptors.size());
         descriptors_ -= frames_.front().descriptors.size();
         frames_.front().descriptors.clear();
         clear_descriptors(frames_.front().data.data());
@@ -77,11 +79,12 @@ class SendQueue {
     // has no room for it.
     [[nodiscard]] bool push(std::span<const iovec> parts, size_t size, size_t sent,
                             std::vector<Descriptor> descriptors) {
-        const size_t memory = size - sent + kFrameMemory;
+        assert(sent < size && (sent == 0 || descriptors.empty()));
+        const size_t left = size - sent, memory = left + kFrameMemory;
         if (!charge(memory)) return false;
         Entry entry;
         try {
-            entry.data.reserve(size - sent);
+            entry.data.reserve(left);
             frames_.emplace_back();
         } catch (...) {
             give_back(memory);
@@ -94,6 +97,7 @@ class SendQueue {
             const auto* bytes = static_cast<const uint8_t*>(part.iov_base);
             if (skipped < part.iov_len) entry.data.insert(entry.data.end(), bytes + skipped, bytes + part.iov_len);
         }
+        assert(entry.data.size() == left && sent == 0);  // nothing is allocated behind reserve()
         entry.descriptors = std::move(descriptors);
         bytes_ += entry.data.size();
         descriptors_ += entry.descriptors.size();
@@ -113,12 +117,15 @@ class SendQueue {
             const bool first = batch.count == 0;
             if (batch.count == kGather || (!first && !entry.descriptors.empty())) break;
             size_t offset = first ? front_sent_ : 0;
+            assert(offset < entry.data.size() && (offset == 0 || entry.descriptors.empty()));
+            assert(entry.descriptors.size() <= common::kMaxFrameDescriptors);
             batch.parts[batch.count++] = {const_cast<uint8_t*>(entry.data.data()) + offset, entry.data.size() - offset};
             for (const Descriptor& d : entry.descriptors) batch.fds[batch.fd_count++] = d.get();
         }
     }
     // The call took this many bytes (and then the descriptors too).
     void consume(size_t sent) noexcept {
+        assert(sent <= bytes_);
         bytes_ -= sent;
         if (sent > 0 && !frames_.empty()) {
             descriptors_ -= frames_.front().descriptors.size();
@@ -135,6 +142,7 @@ class SendQueue {
             give_back(frames_.front().memory);
             frames_.pop_front();
         }
+        assert(frames_.empty() == (bytes_ == 0) && (!frames_.empty() || (front_sent_ == 0 && descriptors_ == 0)));
     }
     void clear() noexcept {
         for (const Entry& entry : frames_) give_back(entry.memory);

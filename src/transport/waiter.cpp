@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cassert>
+
 namespace pmix::transport {
 namespace {
 
@@ -23,6 +25,7 @@ void Waiter::complete() noexcept {
     // After the exchange the object may be gone. Waking a sleeper by address is harmless then: at worst somebody else's
     // futex at that address wakes once for nothing.
     const uint32_t was = state_.exchange(kDone, std::memory_order_acq_rel);
+    assert(was != kDone);  // exactly once
     if (was == kSleeping) {
         futex(state_, FUTEX_WAKE, 1, nullptr);
     } else if (was >= kPolling) {
@@ -38,10 +41,13 @@ bool Waiter::wait(Deadline deadline) noexcept {
 
 bool Waiter::begin_sleep() noexcept {
     uint32_t expected = kIdle;
-    return state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel) || expected != kDone;
+    const bool sleeps = state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel);
+    assert(sleeps || expected == kDone);  // one thread waits, and not in two ways
+    return sleeps || expected != kDone;
 }
 
 bool Waiter::sleep(Deadline deadline) noexcept {
+    assert(state_.load(std::memory_order_relaxed) < kPolling);
     timespec until{};
     if (!deadline.is_never()) {
         until.tv_sec = static_cast<time_t>(deadline.ns() / 1'000'000'000);
@@ -62,17 +68,23 @@ void Waiter::interrupt() noexcept {
     uint32_t expected = kSleeping;
     if (state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel))
         futex(state_, FUTEX_WAKE, 1, nullptr);
+    assert(expected < kPolling);  // a thread that polls is woken by its descriptor
 }
 
 bool Waiter::begin_poll(int wake_fd) noexcept {
+    assert(wake_fd >= 0);
     uint32_t expected = kIdle;
-    return state_.compare_exchange_strong(expected, kPolling + static_cast<uint32_t>(wake_fd),
-                                          std::memory_order_acq_rel);
+    const bool polls =
+        state_.compare_exchange_strong(expected, kPolling + static_cast<uint32_t>(wake_fd), std::memory_order_acq_rel);
+    assert(polls || expected == kDone);
+    return polls;
 }
 
 bool Waiter::end_poll(int wake_fd) noexcept {
     uint32_t expected = kPolling + static_cast<uint32_t>(wake_fd);
-    return state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
+    const bool polled = state_.compare_exchange_strong(expected, kIdle, std::memory_order_acq_rel);
+    assert(polled || expected == kDone);
+    return polled;
 }
 
 CancelShield::CancelShield() noexcept {

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <climits>
 #include <new>
 
@@ -189,6 +190,7 @@ void FenceMemory::end_round(uint32_t round, pmix_status_t status, bool ask, Mode
 }
 
 uint64_t FenceMemory::commits(uint32_t slot) const noexcept {
+    assert(slot < processes_);
     return shared_->places[slot].commits.load(std::memory_order_relaxed);
 }
 
