@@ -2,6 +2,7 @@
 #include "dstore/columns.h"
 
 #include <algorithm>
+#include <cassert>
 #include <unordered_map>
 
 #include "common/codec/pack.h"
@@ -30,6 +31,7 @@ class NarrowArray {
     }
     void set(size_t i, uint64_t v, size_t expected) {
         if (const uint8_t need = width_for(v); need > width_) widen(need, expected);
+        assert(width_ >= width_for(v));
         if ((i + 1) * width_ > bytes_.size()) bytes_.resize((i + 1) * width_);
         for (unsigned b = 0; b < width_; ++b) bytes_[i * width_ + b] = static_cast<uint8_t>(v >> 8 * b);
     }
@@ -154,6 +156,7 @@ void ColumnBuilder::State::Column::store(uint32_t i, uint64_t n, uint32_t indice
             valid.resize(limit / 64 + 1);
         }
     }
+    assert(i < limit && count <= limit && i / 64 < valid.size());
     uint64_t& word = valid[i / 64];
     if ((word >> i % 64 & 1) == 0) {
         word |= uint64_t{1} << i % 64;
@@ -279,6 +282,7 @@ std::vector<ColumnData> ColumnBuilder::finish() {
             d.type = c.type;
             d.payload = c.payload;
             d.form = c.interned ? ColumnData::Form::interned : ColumnData::Form::numbers;
+            assert(c.interned == !c.values.empty() && c.count <= c.limit);
             if (!c.numbers.empty()) {
                 d.width = c.numbers.width();
                 d.elements = c.numbers.take(c.limit);

@@ -2,6 +2,7 @@
 #include "dstore/contribution.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <unordered_map>
 
@@ -71,6 +72,7 @@ void ChunkBuilder::add(const Key& key, pmix_scope_t scope, Bytes value) {
         s.too_large = true;
         return;
     }
+    assert(!s.blocks.empty());  // begin() comes first
     s.items.push_back({key.hash(), scope, s.intern(key), value});
     ++s.blocks.back().count;
 }
@@ -108,6 +110,7 @@ common::Result<std::vector<uint8_t>> ChunkBuilder::finish(uint64_t origin) {
         write_block(p, at, b.head, items);
         at += block_size(items);
     }
+    assert(at == total);
     return out;
 }
 

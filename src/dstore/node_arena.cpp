@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <utility>
 
 #include "dstore/pages.h"
@@ -131,6 +132,7 @@ bool NodeArena::add_chunk() noexcept {
     chunk_size_ = size;
     chunk->older = std::exchange(chunks_, chunk);
     chunk->size = size;
+    assert(next_ < touched_ && touched_ <= end_);
     forbid(next_, static_cast<size_t>(end_ - next_));
     return true;
 }
@@ -145,11 +147,13 @@ void* NodeArena::allocate(size_t size) noexcept {
             Free* block = list;
             permit(block, std::max(asked, sizeof(Free)));
             list = block->next;
+            assert(freed_ > 0);
             --freed_;
             return block;
         }
     }
     if (size > static_cast<size_t>(end_ - next_) && !add_chunk()) return nullptr;
+    assert(size <= static_cast<size_t>(end_ - next_));  // a new chunk has room for any small block
     uint8_t* const block = next_;
     next_ += size;
     if (next_ > touched_) {
@@ -158,6 +162,7 @@ void* NodeArena::allocate(size_t size) noexcept {
                              static_cast<size_t>(end_ - touched_));
         touch(from, touched_);
     }
+    assert(next_ <= touched_ && touched_ <= end_);
     permit(block, std::max(asked, sizeof(Free)));
     return block;
 }
@@ -165,6 +170,7 @@ void* NodeArena::allocate(size_t size) noexcept {
 void NodeArena::free(void* block, size_t size) noexcept {
     if (size > kMaxSmall) return free_large(block);
     size = rounded(size);
+    assert(class_of(size) < std::size(lists_));
     auto* freed = static_cast<Free*>(block);
     Free*& list = lists_[class_of(size)];
     freed->next = list;
@@ -188,6 +194,8 @@ void* NodeArena::allocate_large(size_t size) noexcept {
 
 void NodeArena::free_large(void* block) noexcept {
     Large* large = static_cast<Large*>(block) - 1;
+    assert((large->before != nullptr ? large->before->next : large_) == large);
+    assert(large->next == nullptr || large->next->before == large);
     (large->before != nullptr ? large->before->next : large_) = large->next;
     if (large->next != nullptr) large->next->before = large->before;
     unmap(large, large->size);

@@ -2,6 +2,7 @@
 #include "dstore/private_store.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -145,6 +146,7 @@ PrivateStore::Nspace PrivateStore::intern(std::string_view name) {
 // The slot of a key, or the free one where it belongs. There always is a free one.
 PrivateStore::Slot* PrivateStore::probe(uint64_t tag, Nspace nspace, common::Rank rank, const Key& key) {
     Table* table = table_.load(std::memory_order_relaxed);
+    assert(used_ <= table->mask);
     for (size_t i = Slot::home(tag, table->mask);; i = (i + 1) & table->mask) {
         Slot& slot = table->slots()[i];
         const uint64_t there = slot.word.load(std::memory_order_relaxed);
@@ -160,6 +162,7 @@ void PrivateStore::grow() {
     const size_t size = old == nullptr ? 64 : (old->mask + 1) * 2;
     void* memory = arena_.allocate(sizeof(Table) + size * sizeof(Slot));
     if (memory == nullptr) throw std::bad_alloc();
+    assert(std::has_single_bit(size));
     auto* table = new (memory) Table{size - 1};
     for (size_t i = 0; i < size; ++i) new (table->slots() + i) Slot;
     for (size_t i = 0; old != nullptr && i <= old->mask; ++i) {
@@ -169,6 +172,7 @@ void PrivateStore::grow() {
         while (table->slots()[s].word.load(std::memory_order_relaxed) != 0) s = (s + 1) & table->mask;
         table->slots()[s].word.store(word, std::memory_order_relaxed);
     }
+    assert(used_ * 4 <= size * 3);
     // In the same order as counting in and looking at the count: who is not seen inside finds the new table.
     table_.store(table, std::memory_order_seq_cst);
 }
@@ -199,6 +203,7 @@ void PrivateStore::put(Nspace nspace, common::Rank rank, const Key& key, pmix_sc
     }
     common::MutexLock lock(mutex_);
     if (node == nullptr) (node = allocate(size))->write(nspace, rank, key, scope, head, body);
+    assert(node->size() == size && node->staged.place == 0);
     try {
         insert(node, key);
     } catch (...) {
@@ -297,6 +302,7 @@ void PrivateStore::insert(Node* node, const Key& key) {
         exchange(*slot, tag, node, true);
     }
     if (meant_for != audience::nobody && node->staged.place == 0) {
+        assert(staged_.size() < staged_.capacity());  // nothing fails any more
         staged_.push_back(node);
         node->staged.place = static_cast<uint32_t>(staged_.size());
     }
@@ -334,6 +340,7 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
         // Remote peers go on to see the old one, and its copy takes over its place among the staged.
         Node* for_remote = copy_for(kForRemote, old);
         for_remote->staged = std::exchange(old->staged, {});
+        assert(for_remote->staged.place == 0 || staged_[for_remote->staged.place - 1] == old);
         if (const uint32_t place = for_remote->staged.place; place != 0) staged_[place - 1] = for_remote;
         put_apart(for_remote, false);
     }
@@ -345,6 +352,7 @@ void PrivateStore::replace_for(Audience meant_for, Slot& slot, uint64_t tag, Nod
 void PrivateStore::keep_for_peers(Node* old, const Key& key) {
     const Node::Staged was = old->staged;
     if (was.place == 0 && was.commit == 0) return;
+    assert(was.place == 0 || staged_[was.place - 1] == old);
     Node* const copy = copy_for(kForPeers, old);
     copy->set_behind(old->is(Node::kBehind));
     const uint64_t tag = tag_of(copy->nspace, copy->rank, key.hash());
@@ -382,6 +390,7 @@ void PrivateStore::supersede_kept(const Node& node, const Key& key) {
         if (word == 0) continue;
         Node* const kept = Slot::node_of(word);
         if (node.scope != PMIX_GLOBAL && kept->scope != node.scope) continue;
+        assert(kept->staged.place == 0 || staged_[kept->staged.place - 1] == kept);
         if (const uint32_t place = kept->staged.place; place != 0) staged_[place - 1] = nullptr;
         kept->staged = {};
     }
@@ -391,6 +400,7 @@ void PrivateStore::fill(Slot& slot, uint64_t tag, Node* node) {
     slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
     bytes_ += node->size();
     ++used_;
+    assert(used_ <= table_.load(std::memory_order_relaxed)->mask);  // a search finds a free slot
 }
 
 // Puts a node into its slot and retires what was there. Where that is staged, the new one is in its place, or none is.
@@ -398,7 +408,9 @@ void PrivateStore::exchange(Slot& slot, uint64_t tag, Node* node, bool takes_pla
     Node* old = Slot::node_of(slot.word.load(std::memory_order_relaxed));
     slot.word.store(Slot::pack(tag, node), std::memory_order_seq_cst);
     bytes_ += node->size();
+    assert(old != node);
     if (const uint32_t place = old->staged.place; place != 0) {
+        assert(place <= staged_.size() && staged_[place - 1] == old);
         staged_[place - 1] = takes_place ? node : nullptr;
         if (takes_place) node->staged.place = place;
     }
@@ -440,6 +452,7 @@ void PrivateStore::free_list(Node* list) {
             kept = n;
         } else {
             const size_t size = n->size();
+            assert(bytes_ >= size);
             bytes_ -= size;
             arena_.free(n, size);
         }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstring>
 #include <new>
 
@@ -156,6 +157,7 @@ Mapping::~Mapping() {
 }
 
 void Mapping::use(const uint8_t* base, uint64_t mapped, uint64_t backed) {
+    assert(views_.empty() || mapped >= views_.back()->mapped);
     auto v = std::make_unique<View>(base, mapped);
     v->backed.store(std::min(mapped, backed), std::memory_order_relaxed);
     uint64_t readable = 0;
@@ -170,6 +172,7 @@ void Mapping::use(const uint8_t* base, uint64_t mapped, uint64_t backed) {
 void Mapping::moved(const uint8_t* base, uint64_t mapped, uint64_t backed) {
     common::MutexLock lock(mutex_);
     View& last = *views_.back();
+    assert(!ours_ && std::min(mapped, backed) >= last.backed.load(std::memory_order_relaxed));  // no segment shrinks
     if (last.base == base && last.mapped == mapped) {
         last.backed.store(std::min(mapped, backed), std::memory_order_release);
     } else {
@@ -241,6 +244,8 @@ bool Mapping::let_go(std::span<const common::Bytes> borrowed) {
             merged.push_back(r);
         }
     }
+    assert(
+        std::is_sorted(merged.begin(), merged.end(), [](const Range& a, const Range& b) { return a.end < b.begin; }));
     // From here on nothing fails.
     for (const auto& v : views_) {
         auto from = reinterpret_cast<uintptr_t>(v->base);
@@ -299,6 +304,7 @@ Segment::~Segment() {
 }
 
 void Segment::prepare(uint64_t offset, uint64_t size) noexcept {
+    assert(size <= size_ && offset <= size_ - size);
     const uint64_t page = page_size();
     const uint64_t from = offset / page * page;
     madvise(base_ + from, round_up(offset + size, page) - from, MADV_POPULATE_WRITE);
@@ -334,6 +340,7 @@ pmix_status_t Segment::grow(uint64_t size) {
         base_ = static_cast<uint8_t*>(p);
         mapped_ = larger;
     }
+    assert(goal > size_ && goal >= size && goal <= mapped_);
     int rc;
     do {
         rc = fallocate(descriptor_, 0, static_cast<off_t>(size_), static_cast<off_t>(goal - size_));

@@ -2,6 +2,7 @@
 #include "dstore/writer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 
 #include "dstore/contribution.h"
@@ -34,11 +35,13 @@ uint64_t default_reservation(uint32_t job_size) noexcept {
 // ------------------------------------------------------------------------------------------------------------
 
 common::Result<uint64_t> Writer::State::allocate(uint64_t bytes) {
+    assert(tail % kUnit == 0 && tail <= segment->size());
     const uint64_t size = padded(bytes);
     if (size < bytes || size > kMaxSegment - tail) return PMIX_ERR_OUT_OF_RESOURCE;
     if (tail + size > segment->size()) {
         if (pmix_status_t rc = segment->grow(tail + size); rc != PMIX_SUCCESS) return rc;
     }
+    assert(size <= segment->size() - tail);
     const uint64_t at = tail;
     tail += size;
     if (size >= kWorthPreparing) segment->prepare(at, size);
@@ -113,6 +116,8 @@ void Writer::State::set_newest(Owner owner, uint32_t reference) noexcept {
         const uint8_t* middle = ref(load_ref(root + 4 * (owner.index >> (kLeafBits + kMiddleBits))));
         leaf = load_ref(middle + 4 * (owner.index >> kLeafBits & (kMiddleEntries - 1)));
     }
+    assert(leaf != 0 && reference != 0);
+    assert(uint64_t{reference} * kUnit < load_word(at(kHdrPublished)));  // a reader may follow it at once
     store_ref(ref(leaf) + 4 * (owner.index % kLeafEntries), reference);
 }
 
@@ -138,6 +143,7 @@ common::Result<uint32_t> Writer::State::intern(const Key& key) {
         }
         key_slots = std::move(larger);
     }
+    assert(std::has_single_bit(key_slots.size()) && keys < key_slots.size());  // a search ends
     size_t s = place(key.hash()) & (key_slots.size() - 1);
     for (; key_slots[s] != 0; s = (s + 1) & (key_slots.size() - 1)) {
         if (get32(ref(key_slots[s]) + kKeyHash) == key.hash() && key_name(key_slots[s]) == key.name()) {
@@ -209,6 +215,7 @@ pmix_status_t Writer::State::add_block(Owner owner, std::vector<Item>& items, ui
         if (!index.ok()) return index.status();
         first = *index;
     }
+    assert(flags != 0 || ref(first)[kBlkChain] <= kMaxChain);
     publish_size();
     set_newest(owner, first);
     return PMIX_SUCCESS;
@@ -229,6 +236,7 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::
                                                     size_t at_least, uint32_t behind) {
     const std::span<const uint32_t> blocks = chain.first(worth_merging(chain, at_least));
     if (blocks.size() < chain.size()) behind = chain[blocks.size()];
+    assert(!blocks.empty());
     struct Place {
         uint32_t hash;
         uint32_t order;
@@ -266,6 +274,7 @@ common::Result<uint32_t> Writer::State::write_index(const BlockHead& head, std::
     uint8_t* hash = at(*block) + kBlkArrays;
     uint8_t* where = hash + 4 * kept;
     for (size_t i = 0; i < kept; ++i) {
+        assert(places[i].unit * kUnit < tail && (i == 0 || places[i - 1].hash <= places[i].hash));
         put32(hash + 4 * i, places[i].hash);
         put32(where + 4 * i, static_cast<uint32_t>(places[i].unit));
     }
@@ -368,10 +377,14 @@ void Writer::State::merge_runs(Local& local) {
         std::merge(std::move_iterator(older.begin()), std::move_iterator(older.end()),
                    std::move_iterator(newer.begin()), std::move_iterator(newer.end()), std::back_inserter(merged),
                    [](const Entry& x, const Entry& y) { return x.hash < y.hash; });
+        assert(merged.size() == older.size() + newer.size());
+        assert(std::is_sorted(merged.begin(), merged.end(),
+                              [](const Entry& x, const Entry& y) { return x.hash < y.hash; }));
         counts.moved += merged.size();
         older = std::move(merged);
         runs.pop_back();
     }
+    assert(runs.size() < 2 || 2 * runs.back().size() <= runs[runs.size() - 2].size());
 }
 
 Audience Writer::State::audience_with(const Local& local, Owner owner, const Key& key) noexcept {
@@ -415,6 +428,9 @@ bool drop_replaced(std::span<const Record> records, std::vector<Hashed>& seen) {
         std::string_view key;
         Audience has;
     };
+    assert(std::is_sorted(seen.begin(), seen.end(), [](const Hashed& x, const Hashed& y) {
+        return x.hash != y.hash ? x.hash < y.hash : x.record < y.record;
+    }));
     std::vector<Later> keys;
     for (size_t begin = 0, end; begin < seen.size(); begin = end) {
         for (end = begin + 1; end < seen.size() && seen[end].hash == seen[begin].hash;) ++end;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "common/codec/pack.h"
 #include "dstore/writer_state.h"
@@ -112,6 +113,7 @@ pmix_status_t Writer::State::write_column(const ColumnData& data, uint8_t (&colu
         put32(column + kColValid, *r);
     }
     if (data.width != 0) {
+        assert(data.elements.size() == size_t{data.width} * data.limit);
         common::Result<uint32_t> r = append(data.elements.data(), data.elements.size());
         if (!r.ok()) return r.status();
         put32(column + kColElements, *r);
@@ -135,6 +137,7 @@ pmix_status_t Writer::State::write_column(const ColumnData& data, uint8_t (&colu
 pmix_status_t Writer::State::publish_catalog(const std::vector<std::vector<uint8_t>>& columns, uint32_t proc_columns,
                                              uint32_t placement) {
     const auto n = static_cast<uint32_t>(columns.size());
+    assert(proc_columns <= n);
     if (n > kMaxColumns) return PMIX_ERR_OUT_OF_RESOURCE;
     const uint64_t hashes = padded(uint64_t{4} * n);
     common::Result<uint64_t> place = allocate(kCatHashes + hashes + kColumnSize * n);
@@ -147,6 +150,8 @@ pmix_status_t Writer::State::publish_catalog(const std::vector<std::vector<uint8
         std::memcpy(p + kCatHashes + 4 * size_t{i}, columns[i].data() + kColHash, 4);
         std::memcpy(p + kCatHashes + hashes + kColumnSize * i, columns[i].data(), kColumnSize);
     }
+    for ([[maybe_unused]] uint32_t i = 1; i < n; ++i)
+        assert(i == proc_columns || get32(columns[i - 1].data()) <= get32(columns[i].data()));  // a reader bisects
     const uint64_t replaced = catalog_bytes();
     publish_size();
     store_ref(at(kHdrCatalog), static_cast<uint32_t>(*place / kUnit));
@@ -337,6 +342,7 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
         uint32_t name = 0;
     };
     std::vector<Slot> slots(std::bit_ceil((nodes + placement.aliases.size()) * 4 / 3 + 2));
+    assert(slots.size() > nodes + placement.aliases.size());
     auto enter = [&](std::string_view name, uint32_t node, uint32_t record) {
         const uint32_t hash = hash_key(name);
         size_t at = hash & (slots.size() - 1);
@@ -373,6 +379,7 @@ pmix_status_t Writer::set_placement(const Placement& placement) {
     if (!counted) {
         std::vector<uint32_t> ids(2 * std::bit_ceil(nodes * 4 / 3 + 2));
         const size_t mask = ids.size() / 2 - 1;
+        assert(mask + 1 > nodes);
         for (size_t i = 0; i < nodes; ++i) {
             size_t at = placement.node_ids[i] * 0x9e3779b1u & mask;
             while (ids[2 * at + 1] != 0) at = (at + 1) & mask;

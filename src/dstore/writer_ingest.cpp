@@ -2,6 +2,7 @@
 // Taking over what other nodes have sent: one copy per chunk, then one reference per rank.
 
 #include <algorithm>
+#include <cassert>
 
 #include "dstore/contribution.h"
 #include "dstore/writer_state.h"
@@ -51,7 +52,11 @@ Writer::State::Layers Writer::State::layers_of(uint32_t head) const noexcept {
 
 void Writer::State::append_blocks(const Delta& delta, std::vector<uint32_t>& blocks) const {
     uint32_t r = delta.block;
-    for (unsigned i = 0; i < delta.blocks; ++i, r = get32(ref(r) + kBlkPrev)) blocks.push_back(r);
+    for (unsigned i = 0; i < delta.blocks; ++i, r = get32(ref(r) + kBlkPrev)) {
+        assert((ref(r)[kBlkFlags] & kFlagGap) != 0);
+        blocks.push_back(r);
+    }
+    assert(r == delta.behind);
 }
 
 common::Result<uint32_t> Writer::State::write_delta(Owner owner, const Delta& delta, uint32_t held, uint32_t behind) {
@@ -66,6 +71,7 @@ common::Result<uint32_t> Writer::State::write_delta(Owner owner, const Delta& de
 }
 
 common::Result<bool> Writer::State::link(uint64_t offset) {
+    assert(offset % kUnit == 0 && offset < tail);
     uint8_t* const b = at(offset);
     const auto self = static_cast<uint32_t>(offset / kUnit);
     BlockView view;
@@ -111,6 +117,7 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
     uint32_t below = next != nullptr ? next->block : view.generations.full ? 0 : layers.solid;
     if (next != nullptr && next->blocks > 1) {
         // Only the newest delta has several blocks, and that is another one then.
+        assert(next == layers.delta.data() && above == 0);
         common::Result<uint32_t> index = write_delta(view.owner, *next, held, next->behind);
         if (!index.ok()) return index.status();
         below = *index;
@@ -153,6 +160,7 @@ common::Result<bool> Writer::State::link(uint64_t offset) {
         if (!index.ok()) return index.status();
         first = *index;
     }
+    assert(ref(first)[kBlkChain] <= kChainBound);  // where a reader gives up
     publish_size();
     set_newest(view.owner, first);
     return true;
@@ -204,6 +212,7 @@ pmix_status_t Writer::State::take_chunk(const ChunkView& chunk, Ingested& result
             uint8_t* const b = at(to);
             std::memcpy(b, from + w.offset, w.size);
             const uint64_t closer = (w.offset - kChunkHeader) - (to - *place);
+            assert(closer % kUnit == 0);
             const uint32_t n = get32(b + kBlkCount);
             for (uint32_t i = 0; i < n; ++i) {
                 uint8_t* r = b + uint64_t{get32(b + kBlkArrays + 4 * (size_t{n} + i))} * kUnit;
@@ -211,6 +220,7 @@ pmix_status_t Writer::State::take_chunk(const ChunkView& chunk, Ingested& result
             }
             to += w.size;
         }
+        assert(to == *place + dictionary + wanted_bytes);
     }
     uint64_t offset = *place + dictionary;
     for (const Wanted& w : wanted) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,10 @@ struct Writer::State {
     common::Result<uint64_t> allocate(uint64_t bytes);
     uint8_t* at(uint64_t offset) const noexcept { return segment->base() + offset; }
     uint8_t* ref(uint32_t reference) const noexcept { return at(reference * layout::kUnit); }
-    void publish_size() noexcept { layout::store_word(at(layout::kHdrPublished), tail); }
+    void publish_size() noexcept {
+        assert(tail >= layout::load_word(at(layout::kHdrPublished)));
+        layout::store_word(at(layout::kHdrPublished), tail);
+    }
     void count_publication() noexcept {
         uint8_t* p = at(layout::kHdrPublications);
         layout::store_word(p, layout::load_word(p) + 1);
