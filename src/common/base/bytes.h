@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -75,7 +76,10 @@ class ByteWriter {
         u32(0);
         return buffer_.size() - 4;
     }
-    void patch_u32(size_t at, uint32_t v) noexcept { store_le(buffer_.data() + at, v); }
+    void patch_u32(size_t at, uint32_t v) noexcept {
+        assert(at + sizeof v <= buffer_.size());
+        store_le(buffer_.data() + at, v);
+    }
 
     size_t size() const noexcept { return buffer_.size(); }
     uint8_t* data() noexcept { return buffer_.data(); }
@@ -83,9 +87,15 @@ class ByteWriter {
     Bytes view() const noexcept { return buffer_; }
     void clear() noexcept { buffer_.clear(); }
     // Back to an earlier size(): what was appended since goes.
-    void truncate(size_t size) noexcept { buffer_.resize(size); }
+    void truncate(size_t size) noexcept {
+        assert(size <= buffer_.size());
+        buffer_.resize(size);
+    }
     // Takes back everything after the first `size` bytes: an encoder that failed half-way leaves no half.
-    void cut(size_t size) noexcept { buffer_.erase(buffer_.begin() + static_cast<ptrdiff_t>(size), buffer_.end()); }
+    void cut(size_t size) noexcept {
+        assert(size <= buffer_.size());
+        buffer_.erase(buffer_.begin() + static_cast<ptrdiff_t>(size), buffer_.end());
+    }
     std::vector<uint8_t> take() noexcept { return std::move(buffer_); }
 
   private:

@@ -24,11 +24,27 @@ class [[nodiscard]] Result {
     bool ok() const noexcept { return value_.has_value(); }
     explicit operator bool() const noexcept { return ok(); }
     pmix_status_t status() const noexcept { return status_; }
-    T& value() & noexcept { return *value_; }
-    const T& value() const& noexcept { return *value_; }
-    T&& value() && noexcept { return std::move(*value_); }
-    T* operator->() noexcept { return &*value_; }
-    T& operator*() noexcept { return *value_; }
+    // Of a failure there is none: ok() has been asked.
+    T& value() & noexcept {
+        assert(ok());
+        return *value_;
+    }
+    const T& value() const& noexcept {
+        assert(ok());
+        return *value_;
+    }
+    T&& value() && noexcept {
+        assert(ok());
+        return std::move(*value_);
+    }
+    T* operator->() noexcept {
+        assert(ok());
+        return &*value_;
+    }
+    T& operator*() noexcept {
+        assert(ok());
+        return *value_;
+    }
 
   private:
     std::optional<T> value_;

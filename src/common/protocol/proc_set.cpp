@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/proc_set.h"
 
+#include <cassert>
 #include <span>
 
 namespace pmix::common {
@@ -91,6 +92,7 @@ void ProcSet::put_in_order() {
         parts_.resize(n);
     }
     std::erase_if(parts_, [](const Part& part) { return part.ranks.empty(); });
+    assert(std::adjacent_find(parts_.begin(), parts_.end(), not_below) == parts_.end());  // find() bisects
 }
 
 void ProcSet::count() noexcept {
@@ -127,6 +129,7 @@ void ProcSet::erase(const ProcId& proc) {
         if (part.nspace != proc.nspace) continue;
         if (!part.has(proc.rank)) return;
         part.ranks.erase(proc.rank);
+        assert(size_ > 0);
         --size_;
         break;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/protocol/rank_set.h"
 
+#include <cassert>
 #include <cstring>
 #include <type_traits>
 
@@ -47,6 +48,7 @@ constexpr uint64_t ones(uint64_t word) noexcept {
 
 RankSet::RankSet(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
     if (!become_bits()) put_in_order(ranges_);
+    assert(are_in_order(ranges_));
 }
 
 // Of ranges in any order, without putting them in order. False: too few or too far apart; nothing has changed.
@@ -104,10 +106,12 @@ size_t RankSet::ranges_in_bits() const noexcept {
 
 // Of bits that have changed: without words of zero at either end, and as ranges again, if they are few.
 void RankSet::settle_bits() {
+    assert(first_ % kBitsInWord == 0);
     while (!words_.empty() && words_.back() == 0) words_.pop_back();
     const auto some = std::find_if(words_.begin(), words_.end(), [](uint64_t word) { return word != 0; });
     first_ += static_cast<Rank>(some - words_.begin()) * kBitsInWord;
     words_.erase(words_.begin(), some);
+    assert(words_.empty() || (words_.front() != 0 && words_.back() != 0));
     const size_t n = ranges_in_bits();
     if (n >= kFewRanges && words_.size() < n) return;
     ranges_ = ranges();
@@ -215,6 +219,7 @@ void RankSet::erase(Rank rank) {
         (next - 1)->last = rank - 1;
     }
     if (words_.empty()) become_bits();
+    assert(!has(rank));
 }
 
 // Their bytes: quicker than one after the other, and any order will do.
