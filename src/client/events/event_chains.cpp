@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events: how a chain of handlers runs, and goes on where no memory was there for a step. See events.h.
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "client/events/event_runs.h"
@@ -23,6 +24,7 @@ void must(pmix_status_t status) {
 }  // namespace
 
 void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain, bool replay) {
+    assert(session_.loop().on_loop_thread());
     if (shut_) return;
     if (!recovers_) session_.loop().set_recovery(this, [this] { return recover(); });
     recovers_ = true;
@@ -40,7 +42,10 @@ void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain
     begun.posted = true;
     try {
         session_.loop().post([this, id] {
-            if (const auto it = runs_.find(id); it != runs_.end()) it->second->posted = false;
+            if (const auto it = runs_.find(id); it != runs_.end()) {
+                assert(it->second->posted && !it->second->away && it->second->next == 0);
+                it->second->posted = false;
+            }
             step(id);
         });
     } catch (const std::bad_alloc&) {
@@ -51,6 +56,7 @@ void Events::start(std::shared_ptr<const Event> event, std::vector<size_t> chain
 
 // The steps that no memory was there for, each from where it stopped.
 bool Events::recover() {
+    assert(session_.loop().on_loop_thread());
     take_finished();
     while (!shut_) {
         const auto first = std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {
@@ -67,6 +73,7 @@ bool Events::recover() {
 // overlap and every handler is called for the events in the order in which they were received. What throws bad_alloc is
 // done again, by recover(): nothing has changed by then.
 void Events::step(uint64_t id) {
+    assert(session_.loop().on_loop_thread());
     while (!shut_) {
         const auto it = runs_.find(id);
         if (it == runs_.end() || it->second->away) return;
@@ -79,6 +86,7 @@ void Events::step(uint64_t id) {
         while (run.next < run.chain.size() && (found = handlers_.find(run.chain[run.next])) == handlers_.end())
             ++run.next;
         if (found == handlers_.end()) return end(id, run);  // or those that are left were deregistered meanwhile
+        assert(!run.posted && run.next < run.chain.size());
         const size_t reference = found->first;
         const Handler h = found->second;
         run.name = h.name;
@@ -104,8 +112,10 @@ void Events::step(uint64_t id) {
         std::unique_ptr<Ticket> outers = std::move(done_);
         h.function(reference, run.event->traits.code, &run.event->source, infos, ninfos, run.results.c_array(),
                    run.results.size(), &Events::on_done, ticket.release());
+        assert(calling_ == id);
         calling_ = outer;
         std::unique_ptr<Ticket> done = std::exchange(done_, std::move(outers));
+        assert(done == nullptr || done->run == id);
         if (done == nullptr) return;  // it will say so later
         run.done = std::move(done);
         run.away = false;
@@ -113,6 +123,7 @@ void Events::step(uint64_t id) {
 }
 
 void Events::end(uint64_t id, Run& run) {
+    assert(run.next == run.chain.size() && run.done == nullptr && !run.away);
     const std::shared_ptr<const Event> event = run.event;
     run.away = true;
     try {

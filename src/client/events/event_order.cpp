@@ -2,6 +2,7 @@
 #include "client/events/event_order.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace pmix::client {
 namespace {
@@ -63,6 +64,7 @@ common::Result<size_t> EventOrder::add(HandlerSpec spec) {
         positions_.erase(known);
         throw;
     }
+    assert(positions_.size() == entries_.size());
     return reference;
 }
 
@@ -146,6 +148,10 @@ std::vector<size_t> EventOrder::chain(const EventTraits& event) const {
         chain.insert(at, mover);
     }
 
+    for ([[maybe_unused]] const Entry* e : chain) {
+        assert(e->category != Category::first || e == chain.front());
+        assert(e->category != Category::last || e == chain.back());
+    }
     std::vector<size_t> references;
     references.reserve(chain.size());
     for (const Entry* e : chain) references.push_back(e->reference);

@@ -2,6 +2,7 @@
 #include "client/events/events.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "client/events/event_runs.h"
 #include "client/events/event_spec.h"
@@ -71,12 +72,15 @@ common::Result<size_t> Events::add(Registration& r) {
         order_.remove(reference.value());
         return PMIX_ERR_NOMEM;
     }
+    assert(handlers_.size() == order_.size());
     return reference;
 }
 
 bool Events::drop(size_t reference) {
     handlers_.erase(reference);
-    return order_.remove(reference);
+    const bool was_there = order_.remove(reference);
+    assert(handlers_.size() == order_.size());
+    return was_there;
 }
 
 void Events::activate(size_t reference) {
@@ -258,6 +262,7 @@ void Events::keep(std::shared_ptr<const Event> event) {
     if (event->do_not_cache) return;
     ring_.push_back(std::move(event));
     if (ring_.size() > kOwnRing) ring_.pop_front();
+    assert(ring_.size() <= kOwnRing);
 }
 
 void Events::deliver(const std::shared_ptr<const Event>& event) {

@@ -2,6 +2,7 @@
 #include "client/groups/group_invite.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "client/events/events.h"
 #include "client/groups/group_api.h"
@@ -205,6 +206,7 @@ void GroupInvites::check(Invite& invite) {
 }
 
 void GroupInvites::form(Invite& invite) {
+    assert(!invite.forming && invite.pending.empty());
     if (invite.members.empty()) return give_up(invite, PMIX_GROUP_CONSTRUCT_ABORT);
     invite.forming = true;
     ProcList others = invite.members;
@@ -273,6 +275,7 @@ void GroupInvites::finish(Invite& invite, pmix_status_t status, InfoList&& resul
     } catch (const std::bad_alloc&) {  // a process that accepts it later waits for its own limit
     }
     invites_.remove(invite);
+    assert(done);  // its caller is answered once
     done(status, std::move(results));
 }
 
@@ -350,6 +353,7 @@ void GroupInvites::send_acceptance(Join& j) {
 
 void GroupInvites::orphaned(Join& join) {
     transport::assert_on_loop();
+    assert(join.orphan == 0 && !join.forming);
     join.orphan = session_.loop().after(kOrphanMs, [this, name = join.name] {
         Join* alone = joins_.find(name);
         if (alone == nullptr || alone->forming) return;
@@ -423,6 +427,7 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
     for (const pmix_info_t& info : join.infos)
         if (given.find(common::key_view(info)) == nullptr) given.append(info);
     append_limited(mine, given, join.limit);
+    assert(!join.forming);
     join.forming = true;
     const pmix_status_t rc =
         construct_on_server(session_, join.name, std::move(members), &join.leader, mine.c_array(), mine.size(),
@@ -435,6 +440,7 @@ void GroupInvites::follow(Join& join, const InfoList& infos) {
 // The invited are those who were; each says again that it accepts.
 void GroupInvites::take_over(Join& join) {
     transport::assert_on_loop();
+    assert(!join.forming);
     Invite i;
     i.name = join.name;
     for (const Invitation& known : received_) {
@@ -477,6 +483,7 @@ void GroupInvites::finish(Join& join, pmix_status_t status, InfoList&& results) 
     if (join.orphan != 0) session_.loop().cancel(join.orphan);
     GroupDone done = std::move(join.done);
     joins_.remove(join);
+    assert(done);  // its caller is answered once
     done(status, std::move(results));
 }
 
@@ -494,6 +501,7 @@ void GroupInvites::heard(pmix_status_t code, const std::string& name, const Proc
         std::erase_if(received_, [&](const Invitation& i) { return i.name == name && i.leader == source; });
         if (received_.size() >= kMaxReceived) received_.pop_front();
         received_.push_back({name, source, std::move(invited), for_all(infos), {}});
+        assert(received_.size() <= kMaxReceived);
         // One that waits for it had accepted before there was anything to accept.
         const Join* const join = joins_.find(name);
         if (!replayed && join != nullptr && join->leader == source && !join->forming && join->orphan == 0)

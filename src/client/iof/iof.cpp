@@ -2,6 +2,7 @@
 #include "client/iof/iof.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -87,6 +88,7 @@ common::Result<size_t> Iof::add(Registration& r) {
 void Iof::settle(size_t reference, pmix_status_t status) {
     auto it = handlers_.find(reference);
     if (it == handlers_.end()) return;
+    assert(!it->second->active);  // a registration is answered once
     if (common::succeeded(status)) {
         it->second->active = true;
     } else {

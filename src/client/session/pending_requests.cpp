@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/session/pending_requests.h"
 
+#include <cassert>
 #include <new>
 
 namespace pmix::client {
@@ -8,6 +9,7 @@ namespace pmix::client {
 using common::MutexLock;
 
 common::Result<uint32_t> Calls::add(CallPtr call) {
+    assert(call != nullptr && call->timer == 0);
     MutexLock lock(mutex_);
     if (refuse_with_ != PMIX_SUCCESS) return refuse_with_;
     // Ids wrap after four thousand million requests; one that is still open then is stepped over.
@@ -47,10 +49,12 @@ bool Calls::waits(uint32_t id) const noexcept {
 void Calls::set_timer(uint32_t id, transport::TimerId timer) noexcept {
     MutexLock lock(mutex_);
     auto it = calls_.find(id);
+    assert(timer != 0 && (it == calls_.end() || it->second->timer == 0));  // a call has one limit
     if (it != calls_.end()) it->second->timer = timer;
 }
 
 void Calls::close(pmix_status_t status, pmix_status_t refuse_with) noexcept {
+    assert(refuse_with != PMIX_SUCCESS);  // else those added meanwhile would wait
     for (;;) {
         CallPtr call;
         {

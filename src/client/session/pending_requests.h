@@ -6,6 +6,7 @@
 // only; completions run without it.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -50,6 +51,7 @@ using CallPtr = std::unique_ptr<Call, CallDeleter>;
 // Completes a call that was taken out of the table. A blocked caller's is gone, with its stack, as soon as it has been
 // completed, so nothing of it is touched after that.
 inline void complete_call(CallPtr call, Answer&& answer) noexcept {
+    assert(call != nullptr);
     const bool borrowed = call->borrowed();
     Call* raw = call.release();
     raw->complete(std::move(answer));

@@ -6,6 +6,7 @@
 // (std::bad_alloc, nothing changed).
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -29,6 +30,8 @@ class RequestWindow {
     // True: send it. False: it waits here.
     bool enter(uint32_t id, common::Bytes payload) {
         common::MutexLock lock(mutex_);
+        assert(waiting_.empty() || open_.size() == common::kMaxOpenGets);  // else nobody would send them
+        assert(!open_.contains(id));
         if (waiting_.empty() && open_.size() < common::kMaxOpenGets) {
             open_.insert(id);
             return true;
@@ -46,7 +49,8 @@ class RequestWindow {
         Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
         mine.value() = next.id;
-        open_.insert(std::move(mine));
+        [[maybe_unused]] const bool inserted = open_.insert(std::move(mine)).inserted;
+        assert(inserted);
         return next;
     }
 

@@ -2,6 +2,7 @@
 #include "client/session/session.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 
 #include "common/base/log.h"
@@ -106,6 +107,7 @@ void Session::defer_reclaim() {
 
 void Session::reclaim(int64_t next_try_ms) {
     transport::assert_on_loop();
+    assert(reclaiming_.load(std::memory_order_relaxed));  // one at a time
     if (!namespaces_.reclaim([this] { return borrowed_.ranges(); })) {
         loop_.after(next_try_ms, [this, ms = std::min(2 * next_try_ms, kLastReclaimMs)] { reclaim(ms); });
         return;

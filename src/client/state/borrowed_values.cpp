@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/state/borrowed_values.h"
 
+#include <cassert>
+
 #include "common/codec/pack.h"
 
 namespace pmix::client {
@@ -30,6 +32,7 @@ common::Result<const pmix_value_t*> BorrowedValues::borrow(common::Bytes bytes) 
     }
     by_place_.emplace(bytes.data(), &values_.back());
     places_.emplace(bytes.data(), bytes.size());
+    assert(by_place_.size() == places_.size() && by_place_.size() <= values_.size());
     return value.value();
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 
@@ -54,6 +55,7 @@ class CommitRefusals {
     // They have been. What was refused meanwhile is still to be.
     void staged_again(const Range& range) noexcept {
         common::MutexLock lock(mutex_);
+        assert(range.first != 0 && range.first <= range.last && range.last <= last_);
         if (first_ < range.first) return;
         if (last_ > range.last) {
             first_ = range.last + 1;
@@ -66,6 +68,7 @@ class CommitRefusals {
     void add(uint64_t commit) noexcept REQUIRES(mutex_) {
         first_ = first_ == 0 ? commit : std::min(first_, commit);
         last_ = std::max(last_, commit);
+        assert(first_ != 0 && first_ <= last_);
         any_.store(true, std::memory_order_release);
     }
 

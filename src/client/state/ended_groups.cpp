@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client/state/ended_groups.h"
 
+#include <cassert>
+
 namespace pmix::client {
 
 using common::InfoView;
@@ -26,6 +28,7 @@ void EndedGroups::add(size_t context_id, const common::InfoList& results) {
     bytes_ += group.bytes;
     groups_.push_back(std::move(group));
     while (bytes_ > kMaxEndedGroupBytes) {
+        assert(!groups_.empty() && bytes_ >= groups_.front().bytes);
         bytes_ -= groups_.front().bytes;
         groups_.pop_front();
     }

@@ -2,6 +2,7 @@
 #include "client/state/group_membership.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "common/values/info_view.h"
@@ -56,6 +57,7 @@ void GroupMembership::constructed(const std::string& name, pmix_status_t status,
     }
     MutexLock lock(mutex_);
     auto it = open_.find(name);
+    assert(it == open_.end() || it->second > 0);
     if (it != open_.end() && --it->second == 0) open_.erase(it);
     if (!good) return;
     formed_.insert_or_assign(name, std::move(formed));

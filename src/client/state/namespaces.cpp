@@ -2,6 +2,7 @@
 #include "client/state/namespaces.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace pmix::client {
 
@@ -41,6 +42,7 @@ pmix_status_t Namespaces::add(std::string_view name, uint64_t instance, transpor
     head_.store(fresh, std::memory_order_release);
     if (name == own_name_) own_.store(fresh->reader.get(), std::memory_order_release);
     if (replaces) take_out(place);
+    assert(std::count_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->name == name; }) == 1);
     if (lacked != lacked_.end()) {
         lacked_.erase(lacked);
         lacks_any_.store(!lacked_.empty(), std::memory_order_release);
@@ -123,6 +125,7 @@ bool Namespaces::lacks(std::string_view name) const noexcept {
 void Namespaces::remove_all() {
     MutexLock lock(mutex_);
     while (!entries_.empty()) take_out(entries_.size() - 1);
+    assert(head_.load(std::memory_order_relaxed) == nullptr && own_.load(std::memory_order_relaxed) == nullptr);
     ended_.fill(0);
     lacked_.clear();
     lacks_any_.store(false, std::memory_order_release);
@@ -136,11 +139,15 @@ void Namespaces::take_out(size_t at) {
     if (head_.load(std::memory_order_relaxed) == gone) {
         head_.store(behind, std::memory_order_seq_cst);
     } else {
+        assert(std::count_if(entries_.begin(), entries_.end(), [gone](const auto& e) {
+                   return e->next.load(std::memory_order_relaxed) == gone;
+               }) == 1);  // it is linked once
         for (const auto& e : entries_) {
             if (e->next.load(std::memory_order_relaxed) == gone) e->next.store(behind, std::memory_order_seq_cst);
         }
     }
     if (own_.load(std::memory_order_relaxed) == gone->reader.get()) own_.store(nullptr, std::memory_order_seq_cst);
+    assert(removed_.size() < removed_.capacity());
     removed_.push_back(std::move(entries_[at]));
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
     has_removed_.store(true, std::memory_order_release);
@@ -148,6 +155,7 @@ void Namespaces::take_out(size_t at) {
 }
 
 void Namespaces::unmap(size_t at, std::span<const common::Bytes> borrowed) {
+    assert(at < removed_.size() && removed_[at]->grace_period.possible());
     remains_.reserve(remains_.size() + 1);
     if (removed_[at]->reader->let_go(borrowed)) remains_.push_back(std::move(removed_[at]->reader));
     removed_.erase(removed_.begin() + static_cast<std::ptrdiff_t>(at));

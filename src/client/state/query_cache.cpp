@@ -2,6 +2,7 @@
 #include "client/state/query_cache.h"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "common/codec/pack.h"
@@ -90,11 +91,13 @@ void QueryCache::keep(const std::string& name, const pmix_value_t& value) {
     if (order_.size() <= kMaxAnswers) return;
     answers_.erase(order_.front());
     order_.pop_front();
+    assert(answers_.size() == order_.size());
 }
 
 void QueryCache::forget(const std::string& name) {
     common::MutexLock lock(mutex_);
     if (answers_.erase(name) != 0) std::erase(order_, name);
+    assert(answers_.size() == order_.size());
 }
 
 void QueryCache::clear() {

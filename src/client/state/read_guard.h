@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ class Reading {
         if (t_reading.depth++ == 0) enter();
     }
     ~Reading() {
+        assert(t_reading.depth > 0 && t_reading.line != nullptr);  // it ends on the thread that it began on
         if (--t_reading.depth == 0) leave();
     }
     Reading(const Reading&) = delete;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -46,7 +47,8 @@ class ServerSet::Member final : public transport::ConnectionHandler {
             const Open open{header.command, pull_of(header, payload)};
             MutexLock lock(mutex_);
             if (closed_) return PMIX_ERR_UNREACH;
-            open_.emplace(header.id, open);
+            [[maybe_unused]] const bool is_new = open_.emplace(header.id, open).second;
+            assert(is_new);
         }
         const pmix_status_t rc = send();
         if (asks && rc != PMIX_SUCCESS) answered(header.id, rc);
