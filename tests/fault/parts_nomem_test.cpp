@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "server/admission/message_admission.h"
 #include "server/base/blocking_tasks.h"
 #include "server/iof/iof_queue.h"
 #include "server/services/cleanup.h"
@@ -75,6 +77,48 @@ TEST(PartsNomemTest, OutputQueue_OneAllocationFails_CallerIsTold) {
         FailingMemory::pause();
         EXPECT_NE(made, FailingMemory::failed());
     });
+}
+
+namespace {
+
+struct LargeSender final : server::MessageAdmission::Sender {
+    explicit LargeSender(server::AccountPtr from) : account(std::move(from)) {}
+    const server::AccountPtr& sender_account() const noexcept override { return account; }
+    size_t received() const noexcept override { return 0; }
+    void read_on() override {}
+    void end() override {}
+    server::AccountPtr account;
+};
+
+}  // namespace
+
+// It is read without being counted then, and its end finds nothing of it.
+TEST(PartsNomemTest, LargeMessage_OneAllocationFails_NothingOfItStays) {
+    for (const size_t bytes : {20u, 80u, 200u}) {  // admitted, waits, never fits
+        fail_everywhere([bytes] {
+            FakeScheduler scheduler;
+            server::MessageAdmission admission(scheduler);
+            const auto account = std::make_shared<server::UserAccount>(100);
+            LargeSender first(account), second(account);
+            EXPECT_TRUE(admission.admit(first, 80));
+            bool failed = false;
+            FailingMemory::resume();
+            try {
+                EXPECT_EQ(bytes == 20, admission.admit(second, bytes));
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            FailingMemory::pause();
+            EXPECT_EQ(FailingMemory::failed(), failed);
+            EXPECT_EQ(failed || bytes == 20 ? 0u : 1u, admission.waiting());
+            FailingMemory::resume();
+            admission.done(first);
+            FailingMemory::pause();
+            admission.done(second);
+            EXPECT_EQ(0u, admission.waiting());
+            EXPECT_EQ(0u, account->used());
+        });
+    }
 }
 
 // All of a request is registered or nothing, and what it protects is free again with its last path.

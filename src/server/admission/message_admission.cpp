@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/admission/message_admission.h"
 
+#include <cassert>
+#include <new>
 #include <vector>
 
 #include "common/base/log.h"
@@ -14,13 +16,20 @@ bool MessageAdmission::admit(Sender& sender, size_t bytes) {
     ticket.since_ms = clock_ms_;
     ticket.admitted = ticket.charge.set(sender.sender_account(), bytes);
     const bool admitted = ticket.admitted;
+    assert(!numbers_.contains(&sender));  // a connection has one message under way
     const uint64_t number = next_++;
-    numbers_[&sender] = number;
-    tickets_.emplace(number, std::move(ticket));
-    if (admitted) return true;
-    ++waiting_;
-    if (bytes > sender.sender_account()->limit()) look_now();
-    tick();
+    const auto at = tickets_.emplace(number, std::move(ticket)).first;
+    try {
+        numbers_.emplace(&sender, number);
+        if (admitted) return true;
+        ++waiting_;
+        if (bytes > sender.sender_account()->limit()) look_now();
+        tick();
+    } catch (...) {  // nothing of it stays
+        if (numbers_.erase(&sender) != 0) --waiting_;
+        tickets_.erase(at);
+        throw;
+    }
     return false;
 }
 
@@ -28,10 +37,16 @@ void MessageAdmission::done(Sender& sender) noexcept {
     const auto at = numbers_.find(&sender);
     if (at == numbers_.end()) return;
     const auto ticket = tickets_.find(at->second);
+    assert(ticket != tickets_.end() && ticket->second.sender == &sender);
+    assert(ticket->second.admitted || waiting_ != 0);
     if (!ticket->second.admitted) --waiting_;
     tickets_.erase(ticket);
     numbers_.erase(at);
-    if (waiting_ != 0) look_now();
+    if (waiting_ == 0) return;
+    try {
+        look_now();
+    } catch (const std::bad_alloc&) {  // the next tick looks
+    }
 }
 
 void MessageAdmission::look_now() {
@@ -41,12 +56,12 @@ void MessageAdmission::look_now() {
 // Nobody waits most of the time, and then there are no ticks.
 void MessageAdmission::tick() {
     if (ticking_) return;
-    ticking_ = true;
     ticks_ = Timer(scheduler_, kTickMs, [this] {
         ticking_ = false;
         clock_ms_ += kTickMs;
         look();
     });
+    ticking_ = true;
 }
 
 void MessageAdmission::look() {
@@ -68,6 +83,9 @@ void MessageAdmission::look() {
         full = true;
         if (t.bytes > account->limit() || clock_ms_ - t.since_ms >= 2 * kStalledMs) ended.push_back(t.sender);
     }
+    assert(numbers_.size() == tickets_.size());
+    assert(waiting_ == static_cast<size_t>(std::ranges::count_if(
+                           tickets_, [](const auto& ticket) { return !ticket.second.admitted; })));
     for (auto& [number, t] : tickets_) {
         if (!t.admitted) continue;
         const size_t now = t.sender->received();
