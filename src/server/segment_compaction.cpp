@@ -2,6 +2,7 @@
 #include "server/segment_compaction.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
 #include <vector>
@@ -126,6 +127,7 @@ void SegmentCompaction::bring_up_to_date(Peer& peer) {
             continue;
         }
         peer.set_unread_segments(peer.unread_segments() + 1);
+        assert(peer.unread_segments() <= kMostUnread);
         behind.has.erase(has);
     }
     if (!all) peer.set_before_next([this](Peer& p) { bring_up_to_date(p); });
@@ -137,6 +139,7 @@ void SegmentCompaction::catch_up_later(uint32_t number, int64_t after_ms) {
 
 void SegmentCompaction::catch_up(uint32_t number, int64_t waited_ms) {
     const auto at = behind_.find(number);
+    assert(at != behind_.end());  // the timer goes with it
     Nspace* nspace = registry_.find(number);
     if (nspace == nullptr || nspace->data == nullptr) {
         behind_.erase(at);

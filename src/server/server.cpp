@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cassert>
 #include <new>
 
 #include "common/base/log.h"
@@ -139,7 +140,8 @@ void Server::Parts::peer_admitted(const std::shared_ptr<Peer>& peer) {
     WIREUP_LOG(server, info, "%s:%u is here, process %d of user %u", peer->id().nspace.c_str(), peer->id().rank,
                peer->credentials().pid, peer->credentials().uid);
     if (auto member = registry.member(peer->id())) leaving.erase(*member);  // it has returned
-    peers.emplace(peer->serial(), peer);
+    [[maybe_unused]] const bool is_new = peers.emplace(peer->serial(), peer).second;
+    assert(is_new && !peer->gone());
     events.peer_here(peer);
 }
 
@@ -231,6 +233,7 @@ void Server::Parts::lost_before_admission(const ProcId& id) {
 // The last connection of a rank has ended without a finalize.
 void Server::Parts::rank_lost(Nspace& nspace, Client& client, const ProcId& id) {
     if (client.gone()) return;
+    assert(client.connections == 0);
     registry.set_state(nspace, client, Client::State::lost);
     registration.client_gone(nspace, client.rank);
     if (stopped) return;

@@ -120,6 +120,7 @@ TEST(ServerNewsNomemTest, LossOfEvents_OneAllocationFails_IsToldBeforeThisEventO
         }
         // A connection that cannot be written any more ends, and the process knows.
         EXPECT_TRUE(read_all() || node.a->hung_up());
+        node.server.on_loop([&] { peer.reset(); });  // the last reference, where it has ended
     });
 }
 

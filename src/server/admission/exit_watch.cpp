@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -82,6 +83,7 @@ void ExitWatch::on_ready(bool, bool) noexcept {
     transport::assert_on_loop();
     watch_->set(false, false);
     transport::EventLoop& loop = loop_;
+    assert(ended_);                         // once
     const Ended ended = std::move(ended_);  // this may be gone when it returns
     try {
         ended();

@@ -8,6 +8,7 @@
 #include "server/admission/listener.h"
 
 #include <algorithm>
+#include <cassert>
 #include <climits>
 
 #include "common/base/log.h"
@@ -156,6 +157,7 @@ void Listener::prepare(IncomingPeer& peer) {
 }
 
 void Listener::wait_for_hello(const std::shared_ptr<IncomingPeer>& peer) {
+    assert(peer->stage_ == IncomingPeer::Stage::hello && std::ranges::find(waiting_, peer) == waiting_.end());
     waiting_.push_back(peer);
     std::weak_ptr<Peer> weak = peer;
     peer->deadline_ = Timer(scheduler_, options_.hello_timeout_ms, [weak] {
@@ -211,6 +213,7 @@ void Listener::hold(IncomingPeer& peer, const ProcId& id) {
         return refuse(peer, PMIX_ERR_NOT_FOUND);
     WIREUP_LOG_WITHIN(log_limit_, server, info, "%s:%u has connected and is not registered yet; it is held for %d ms",
                       id.nspace.c_str(), id.rank, options_.registration_wait_ms);
+    assert(peer.stage_ == IncomingPeer::Stage::hello);
     peer.set_id(id);
     peer.stage_ = IncomingPeer::Stage::unregistered;
     const auto self = std::static_pointer_cast<IncomingPeer>(peer.shared_from_this());
@@ -319,6 +322,7 @@ void Listener::decide(const std::shared_ptr<IncomingPeer>& peer, pmix_status_t s
 }
 
 void Listener::admit(const std::shared_ptr<IncomingPeer>& peer, Nspace& nspace, Client& client) {
+    assert(peer->stage_ == IncomingPeer::Stage::asking && peer->id() == ProcId(nspace.name, client.rank));
     if (client.connections > 0 && (client.connections >= max_clones() || !leaves_places(*peer)))
         return refuse(*peer, PMIX_ERR_OUT_OF_RESOURCE);
     common::HelloReply mine;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/admission/tools.h"
 
+#include <cassert>
+
 namespace pmix::server {
 
 using common::ProcId;
@@ -46,6 +48,7 @@ pmix_status_t Tools::enter(const ProcId& id, const Credentials& who) {
 void Tools::leave(const ProcId& id, const Credentials& who) {
     auto it = names_.find(id);
     if (it == names_.end() || it->second.pid != who.pid) return;
+    assert(it->second.connections > 0);
     if (--it->second.connections == 0) names_.erase(it);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <list>
 #include <vector>
 
@@ -88,6 +89,7 @@ struct BlockingTasks::State {
             if (waiting.empty() || abandoned) break;
             BlockingTask task = std::move(waiting.front());
             waiting.pop_front();
+            assert(current == nullptr);
             current = &task;
             mutex.unlock();
             run(task);
@@ -158,6 +160,7 @@ void BlockingTasks::add(Rights who, Work work, transport::Task done) {
         return;
     }
     common::MutexLock lock(s.mutex);
+    assert(!s.ending && !s.abandoned);  // both belong to finish(), on this thread
     s.waiting.push_back(std::move(task));
     s.changed.notify_all();
 }
@@ -196,6 +199,7 @@ bool BlockingTasks::finish(int64_t patience_ms) noexcept {
     if (!lost) {
         ::pthread_join(s.thread, nullptr);
         common::MutexLock lock(s.mutex);
+        assert(s.waiting.empty() && s.current == nullptr);  // all were served
         s.ending = s.ended = false;
         return true;
     }

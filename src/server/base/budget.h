@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,11 +32,14 @@ class UserAccount final : public transport::QueueAccount {
     [[nodiscard]] bool take(size_t bytes) noexcept override {
         const size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
         if (bytes <= limit_ && before <= limit_ - bytes) return true;
-        give_back(bytes);
+        used_.fetch_sub(bytes, std::memory_order_relaxed);  // a size beyond all limits may have wrapped
         return false;
     }
     void overdraw(size_t bytes) noexcept override { used_.fetch_add(bytes, std::memory_order_relaxed); }
-    void give_back(size_t bytes) noexcept override { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+    void give_back(size_t bytes) noexcept override {
+        [[maybe_unused]] const size_t before = used_.fetch_sub(bytes, std::memory_order_relaxed);
+        assert(before >= bytes);  // no more than was taken
+    }
     size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     size_t limit() const noexcept { return limit_; }
 
@@ -77,6 +81,7 @@ class Charge {
     }
     // Less is held than was taken.
     void shrink_to(size_t bytes) noexcept {
+        assert(account_ != nullptr || bytes_ == 0);
         if (account_ == nullptr || bytes >= bytes_) return;
         account_->give_back(bytes_ - bytes);
         bytes_ = bytes;

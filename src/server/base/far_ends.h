@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,7 +28,9 @@ class FarEnds {
     FarEnds(Scheduler& scheduler, Lost lost) : scheduler_(scheduler), lost_(std::move(lost)) {}
 
     void add(const common::ProcId& proc) {
-        waiting_.emplace_back(transport::monotonic_ms() + kOwnServerMs, proc);
+        const int64_t due = transport::monotonic_ms() + kOwnServerMs;
+        assert(waiting_.empty() || waiting_.back().first <= due);
+        waiting_.emplace_back(due, proc);
         if (!armed_) watch(kOwnServerMs);
     }
 
@@ -43,6 +46,7 @@ class FarEnds {
         armed_ = true;
     }
     void expired() {
+        assert(armed_);
         armed_ = false;
         // Handlers may add more: those come behind.
         const int64_t now = transport::monotonic_ms();

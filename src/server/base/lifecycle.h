@@ -8,7 +8,9 @@
 // Loop thread only; a handler may cause further events, which are delivered before it returns.
 #pragma once
 
+#include <cassert>
 #include <new>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -80,7 +82,10 @@ class LifecycleObserver {
 
 class LifecycleObservers {
   public:
-    void set(std::vector<LifecycleObserver*> observers) { observers_ = std::move(observers); }
+    void set(std::vector<LifecycleObserver*> observers) {
+        assert(std::set(observers.begin(), observers.end()).size() == observers.size());  // each is named once
+        observers_ = std::move(observers);
+    }
 
     template <class... Params, class... Args>
     void notify(void (LifecycleObserver::*event)(Params...), Args&&... args) const {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -141,7 +142,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     void add_untold_losses(uint64_t events) noexcept { untold_losses_ += events; }
     uint64_t take_untold_losses() noexcept { return std::exchange(untold_losses_, 0); }
     void set_finalized() noexcept { finalized_ = true; }
-    void set_gone() noexcept { gone_ = true; }
+    void set_gone() noexcept {
+        assert(!gone_);  // the server is notified of a loss once
+        gone_ = true;
+    }
 
   protected:
     // The hello tells which process it is.

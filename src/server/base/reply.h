@@ -8,7 +8,11 @@
 // ones: also that of a request that wants no answer, as long as its operation keeps the Reply.
 #pragma once
 
+<<<<<<< HEAD
 #include <exception>
+=======
+#include <cassert>
+>>>>>>> d40b63f4 (Assert the invariants of the server's operations)
 #include <memory>
 #include <span>
 #include <utility>
@@ -92,6 +96,8 @@ class Reply {
   private:
     void send(pmix_status_t status, common::Bytes payload, std::span<const int> descriptors) {
         uint32_t id = std::exchange(id_, 0);
+        assert(id == 0 || open_ != nullptr);  // it counts among the open ones until now
+        assert(descriptors.size() <= common::kMaxFrameDescriptors);
         settle();
         if (id == 0) return;
         common::FrameHeader header = common::FrameHeader::reply(command_, id, status);
@@ -112,7 +118,10 @@ class Reply {
         }
     }
     void settle() noexcept {
-        if (auto open = std::move(open_)) open->fetch_sub(1, std::memory_order_relaxed);
+        if (auto open = std::move(open_)) {
+            [[maybe_unused]] const uint32_t before = open->fetch_sub(1, std::memory_order_relaxed);
+            assert(before > 0);
+        }
         charge_.clear();
     }
 

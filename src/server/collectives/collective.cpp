@@ -2,6 +2,7 @@
 #include "server/collectives/collective.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 namespace pmix::server {
@@ -51,6 +52,7 @@ bool Collective::missing_someone_gone(const Signature& signature, const Round& r
 
 Collective::State Collective::judge(const Signature& signature, Round& round) {
     if (round.reported || round.ended || round.joined.empty()) return State::waiting;
+    assert(round.status == PMIX_SUCCESS);
     if (whole(round) >= view_.expected(signature)) {
         round.reported = true;
         return State::complete;
@@ -74,6 +76,7 @@ size_t Collective::open_memory_of(const Signature& signature) noexcept {
 
 // All of it or, without memory, nothing. Null: the opener has too many that are not over.
 Collective::Round* Collective::open(Queues::iterator queue, MemberId opener, Charge&& charge) {
+    assert(!rounds_.contains(next_) && (queue->second.empty() || queue->second.back().id < next_));
     try {
         Round fresh;
         fresh.id = next_;
@@ -94,6 +97,7 @@ Collective::Round* Collective::open(Queues::iterator queue, MemberId opener, Cha
         throw;
     }
     ++next_;
+    assert(rounds_.size() >= queues_.size());  // no queue is empty
     return &queue->second.back();
 }
 
@@ -128,6 +132,10 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
         const Joined* joined = find(r, member);
         return joined != nullptr && joined->whole;
     });
+    assert(std::none_of(at, queue->second.end(), [&](Round& r) {
+        const Joined* joined = find(r, member);
+        return joined != nullptr && joined->whole;
+    }));
     Round* round = at == queue->second.end() ? nullptr : &*at;
     Entered entered;
     if (round == nullptr) {
@@ -137,6 +145,7 @@ Collective::Entered Collective::enter(const Signature& signature, MemberId membe
     }
     Joined* joined = find(*round, member);
     if (joined == nullptr) joined = &round->joined.emplace_back(Joined{member, 0, false});
+    assert(!joined->whole);
     if (every_clone && !round->ended) partial_[member].insert(round->id);
     ++joined->processes;
     joined->whole = !every_clone || joined->processes >= view_.clones(member);
@@ -275,6 +284,7 @@ void Collective::end(RoundId id, pmix_status_t status) noexcept {
 }
 
 void Collective::end(Queues::iterator queue, Round& round, pmix_status_t status) noexcept {
+    assert(!round.ended);  // a round has one status
     round.ended = true;
     round.reported = true;
     round.status = status;
@@ -289,9 +299,11 @@ void Collective::end(Queues::iterator queue, Round& round, pmix_status_t status)
 void Collective::stays(RoundId id) noexcept {
     const Round* const round = find(id);
     if (round == nullptr) return;
+    assert(round->ended);
     try {
         std::set<RoundId>& ended = ended_of_[round->opener];
         ended.insert(id);
+        assert(ended.size() <= kMaxEndedOfMember + 1);
         if (ended.size() > kMaxEndedOfMember) forget(*ended.begin());
     } catch (const std::bad_alloc&) {
         forget(id);
@@ -303,12 +315,14 @@ void Collective::forget(RoundId id) noexcept {
     const auto queue = at->second;
     Queue& rounds = queue->second;
     const auto round = position(rounds, id);
+    assert(round != rounds.end() && round->id == id);
     const auto ended = ended_of_.find(round->opener);
     if (ended != ended_of_.end()) {
         ended->second.erase(id);
         if (ended->second.empty()) ended_of_.erase(ended);
     }
     rounds_.erase(at);
+    assert(std::none_of(partial_.begin(), partial_.end(), [id](const auto& of) { return of.second.contains(id); }));
     rounds.erase(round);
     if (rounds.empty()) queues_.erase(queue);
 }
@@ -316,6 +330,7 @@ void Collective::forget(RoundId id) noexcept {
 // Drops ended rounds at the front that no member can still call for; the signature too, when nothing is left of it.
 void Collective::retire(Queues::iterator queue) {
     Queue& rounds = queue->second;
+    assert(!rounds.empty());
     while (rounds.front().ended) {
         Round& round = rounds.front();
         size_t here = whole(round);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "common/base/log.h"
@@ -45,6 +46,7 @@ void CollectiveEngine::join(RoundId id, Round& round, const Peer& peer, int time
 
 void CollectiveEngine::start(RoundId id, Round& round) {
     if (round.launched) return;
+    assert(!round.handed_over && find(id) == &round);
     round.launched = true;
     if (round.required == Required::unmet && round.local_status == PMIX_SUCCESS)
         round.local_status = PMIX_ERR_NOT_SUPPORTED;
@@ -67,6 +69,7 @@ void CollectiveEngine::finish(RoundId id, pmix_status_t status) {
                static_cast<unsigned long long>(id), common::log_status(status));
     const std::unique_ptr<Round> round = std::move(it->second);
     rounds_.erase(it);
+    assert(find(id) == nullptr);  // what comes for it from here on finds nobody to answer
     ended(id, *round, status);
     answer_far_ones_first(round->replies);
     for (Reply& reply : round->replies) {
@@ -75,6 +78,7 @@ void CollectiveEngine::finish(RoundId id, pmix_status_t status) {
         } catch (const std::bad_alloc&) {
             reply.status(PMIX_ERR_NOMEM);
         }
+        assert(!reply.open() || reply.peer() == nullptr);
     }
 }
 

@@ -12,6 +12,7 @@
 // the list of observers there, and a row of the command table in dispatch.cpp.
 #pragma once
 
+#include <cassert>
 #include <map>
 #include <memory>
 #include <string>
@@ -97,6 +98,7 @@ class CollectiveEngine : public LifecycleObserver {
     // Null: it has ended.
     Round* find(RoundId id) noexcept;
     Round& add(RoundId id, std::unique_ptr<Round> round) {
+        assert(id != 0 && !rounds_.contains(id));
         return *rounds_.emplace(id, std::move(round)).first->second;
     }
     // A round to be added once its id is known, when nothing may fail any more.
@@ -107,6 +109,7 @@ class CollectiveEngine : public LifecycleObserver {
         return made.extract(made.begin());
     }
     Round& add(RoundId id, Prepared prepared) noexcept {
+        assert(id != 0 && !rounds_.contains(id));
         prepared.key() = id;
         return *rounds_.insert(std::move(prepared)).position->second;
     }

@@ -2,6 +2,7 @@
 #include "server/collectives/collective_operation.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "common/base/log.h"
 
@@ -40,6 +41,7 @@ void CollectiveOperation::enter(Peer& peer, common::Result<Signature> procs, com
     Round& round = open != nullptr ? *open : add(entered.round, std::make_unique<Round>());
     // Not entered.first: there may have been no memory for the first caller's round here.
     const bool first = round.signature.empty();
+    assert(!first || (round.replies.empty() && !round.launched));
     if (first) round.signature = std::move(signature);
     // The host is given the first caller's entries, what any other caller requires of it, and that the data is to be
     // collected if one of them wants that.
@@ -67,6 +69,7 @@ CollectiveOperation::Opened CollectiveOperation::open_for(const Signature& signa
     WIREUP_LOG(server, debug, "%s round %llu: %zu joined in memory", name_,
                static_cast<unsigned long long>(entered.round), members.size());
     Round& round = add(entered.round, std::move(prepared));
+    assert(!round.launched && round.replies.empty() && !round.signature.empty());
     const bool broken = entered.state == Collective::State::broken;
     round.local_status = broken ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
     return {entered.round, entered.state != Collective::State::waiting};
@@ -114,6 +117,7 @@ CollectiveOperation::Instances CollectiveOperation::instances_of(const Signature
 
 bool CollectiveOperation::still_there(const Signature& signature, const Instances& instances) const {
     const Instances now = instances_of(signature);
+    assert(instances.size() == now.size());
     for (size_t i = 0; i < instances.size(); ++i)
         if (instances[i] != 0 && instances[i] != now[i]) return false;
     return true;

@@ -2,12 +2,14 @@
 #include "server/collectives/ended_operations.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 namespace pmix::server {
 
 void EndedOperations::keep(Ended&& ended) {
     if (ended_.size() >= kMost) forget_one();
+    assert(ended_.size() < kMost && !ended.missing.empty());
     ended_.push_back(std::move(ended));
 }
 

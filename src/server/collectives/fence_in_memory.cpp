@@ -2,6 +2,7 @@
 // Fence, the part that concerns processes which meet in memory: when the server has to run their round, how it ends,
 // and when they go back to requests.
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "server/collectives/fence.h"
@@ -117,6 +118,7 @@ void Fence::run_in_memory(Nspace& nspace, JobFenceMemory& memory) {
     const Opened opened = may ? open_for(signature, members, std::move(charge)) : Opened{};
     Round* const round = find(opened.id);
     if (round == nullptr) return to_requests(nspace, memory);
+    assert(!round->launched && round->replies.empty());
     memory.running = opened.id;
     memory.running_round = state.round;
     memory.has_told = false;
@@ -260,6 +262,7 @@ void Fence::enter_late(const Nspace& nspace, JobFenceMemory& memory, JobFenceMem
 void Fence::take_along(JobFenceMemory& memory, const std::vector<const JobFenceMemory::Place*>& joined,
                        const Opened& opened) {
     if (opened.id == 0) return;
+    assert(memory.rounds->entered.capacity() - memory.rounds->entered.size() >= joined.size());
     Round* const round = find(opened.id);
     if (round != nullptr) round->collect = round->collect || memory.shared->state().collect;
     for (const JobFenceMemory::Place* const place : joined) {

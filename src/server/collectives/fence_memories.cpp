@@ -2,6 +2,7 @@
 #include "server/collectives/fence_memories.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace pmix::server {
 
@@ -59,6 +60,7 @@ bool JobFenceRounds::note_turned(uint32_t round) noexcept {
         std::erase_if(entered, [&](const Entered& one) { return one.round == turned.front(); });
         turned.erase(turned.begin());
     }
+    assert(turned.size() < kMostTurned && turned.size() < turned.capacity());
     turned.push_back(round);
     return true;
 }
@@ -107,6 +109,7 @@ JobFenceRounds* FenceMemories::rounds_of(const Nspace& nspace) noexcept {
 void FenceMemories::forget(const Nspace& nspace) noexcept {
     const auto at = memories_.find(nspace.number);
     if (at == memories_.end()) return;
+    assert(at->second.running == 0);
     at->second.rounds->next = at->second.shared->state().round + 1;
     memories_.erase(at);
 }
@@ -157,12 +160,14 @@ void FenceMemories::create(const Nspace& nspace, const Peer& peer) {
         const Client* const client = nspace.find_client(rank);
         if (client == nullptr || client->uid != peer.credentials().uid) return;
     }
+    assert(std::is_sorted(ranks.begin(), ranks.end()) && !memories_.contains(nspace.number));
     JobFenceRounds& rounds = rounds_[nspace.number];
     rounds.turned.reserve(kMostTurned);
     auto shared = FenceMemory::create(static_cast<uint32_t>(ranks.size()), rounds.next);
     if (!shared) return;
     JobFenceMemory memory;
     memory.shared = std::move(shared).value();
+    assert(memory.shared->processes() == ranks.size());
     memory.first_round = memory.shared->state().round;
     memory.rounds = &rounds;
     memory.user = peer.credentials().uid;

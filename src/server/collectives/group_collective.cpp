@@ -2,6 +2,7 @@
 // Construct and destruct of groups: what makes a round complete, what the host is given, and what is left of one that
 // has ended.
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -183,6 +184,7 @@ pmix_status_t Groups::admit(Operation& op, const Peer& peer, const InfoList& inf
     }
     const MemberId member = *registry_.member(peer.id());
     const Required required = required_in_collective(host_, infos, function);
+    assert(!op.launched && find(op.id) == &op);
     const bool fresh = !op.has_joined(member);
     if (fresh) op.joined.push_back(member);
     try {
@@ -248,6 +250,7 @@ void Groups::tell_failed(Operation& op) {
 }
 
 void Groups::leader_gone(Operation& op) {
+    assert(op.leader.has_value());
     const ProcId proc = *op.leader;
     op.leader.reset();
     // After the upcall, or if no caller allows failures, it counts as having called: the group forms, as with any
@@ -319,6 +322,7 @@ void Groups::decide(Peer& peer, const common::GroupRequest& request, Reply reply
     // The decision counts before it is answered: the operation does not wait for one whose answer was lost.
     auto at = op->undecided.find(*member);
     const bool was_asked = at != op->undecided.end();
+    assert(!was_asked || at->second > 0);
     if (was_asked && --at->second == 0) op->undecided.erase(at);
     reply.status(PMIX_SUCCESS);
     const auto select = [&](const ProcId* leader) {
@@ -427,6 +431,7 @@ void Groups::launch(RoundId id, Round& round) {
         host.group(PMIX_GROUP_CANCEL, op.name, {}, {}, [](HostAnswer&) {});
         return finish(id, op.local_status);
     }
+    assert(op.launched && !op.handed_over);
     op.hosted = true;
     const auto what = constructs ? PMIX_GROUP_CONSTRUCT : PMIX_GROUP_DESTRUCT;
     host.group(what, op.name, named, for_host(op),

@@ -2,6 +2,7 @@
 #include "server/collectives/group_invitations.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <set>
 #include <utility>
@@ -85,6 +86,7 @@ void GroupInvitations::tell_due() {
         telling_ = false;
         throw;
     }
+    assert(telling_);  // a call from within has left it to this one
     telling_ = false;
 }
 
@@ -309,6 +311,7 @@ void GroupInvitations::forget_oldest_of(std::optional<uint32_t> user) {
     const auto is_theirs = [&](const Invitation& i) { return i.user == user; };
     if (std::count_if(open_.begin(), open_.end(), is_theirs) < static_cast<ptrdiff_t>(kMaxOpenOfUser)) return;
     open_.erase(std::find_if(open_.begin(), open_.end(), is_theirs));
+    assert(std::count_if(open_.begin(), open_.end(), is_theirs) < static_cast<ptrdiff_t>(kMaxOpenOfUser));
 }
 
 void GroupInvitations::over(std::string_view group, const ProcList& procs) {

@@ -5,6 +5,7 @@
 // thread only. What can go wrong: bad_alloc, with nothing entered.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -65,7 +66,8 @@ class NamespaceIndex {
         for (const Signature::Part& part : signature.parts()) {
             const auto at = table_->try_emplace(part.nspace).first;
             entry.places_.push_back(at);
-            at->second.insert(id);
+            [[maybe_unused]] const bool is_new = at->second.insert(id).second;
+            assert(is_new);  // an operation has one entry, and a signature one part for each namespace
         }
         return entry;
     }

@@ -6,6 +6,7 @@
 // What can go wrong: no share is left, which the caller answers with PMIX_ERR_OUT_OF_RESOURCE.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <unordered_map>
@@ -39,6 +40,7 @@ class OpenShares {
         void clear() noexcept {
             if (counts_ == nullptr) return;
             const auto at = counts_->find(member_);
+            assert(at != counts_->end() && at->second > 0 && at->second <= kMost);
             if (--at->second == 0) counts_->erase(at);
             counts_.reset();
         }

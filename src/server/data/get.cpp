@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "common/base/log.h"
@@ -54,6 +55,7 @@ bool all_have_left(const Nspace& nspace) noexcept {
 }  // namespace
 
 void Get::answer(Question& question, pmix_status_t status) {
+    assert(!(question.respond && question.reply.open()));  // one asks
     if (question.respond) {
         tell_host(std::move(question.respond), status, {});
         return;
@@ -74,6 +76,7 @@ void Get::tell_host(Respond respond, Answer answer) {
 }
 
 void Get::answer_found(Question& question, Nspace& nspace) {
+    assert(!question.respond);
     auto peer = question.reply.peer();
     if (peer == nullptr) return;
     common::GetReply message;
@@ -164,6 +167,7 @@ void Get::request(Peer& peer, common::GetRequest& request, Reply reply) {
 void Get::add_pending(Awaited&& what, Question&& question, int64_t limit_ms) {
     if (limit_ms > 0)
         question.timer = Timer(scheduler_, limit_ms, [this, what, id = question.id] { expire_pending(what, id); });
+    assert(!question.respond || what.key.empty());  // the host waits for a process's first commit
     hold(question, 2 * what.key.size());
     std::list<Question> one;
     one.push_back(std::move(question));
@@ -180,6 +184,7 @@ void Get::note_peer(Question& question) {
 void Get::take(std::list<Question>& from, std::list<Question>& to) noexcept {
     for (Question& q : from) q.place.clear();
     to.splice(to.end(), from);
+    assert(from.empty());
 }
 
 bool Get::is_awaited(MemberId member) const noexcept {
@@ -188,6 +193,7 @@ bool Get::is_awaited(MemberId member) const noexcept {
 }
 
 Get::PendingGets::iterator Get::take(PendingGets::iterator it, std::list<Question>& to) {
+    assert(!it->second.empty());  // an entry ends with its last request
     take(it->second, to);
     return pending_.erase(it);
 }
@@ -235,6 +241,7 @@ void Get::ask_host(const ProcId& proc, common::InfoList&& infos, Question&& ques
     if (rc != PMIX_SUCCESS) return answer(question, rc);
     const auto it =
         pulls_.try_emplace({proc, question.refresh, question.key, peer->credentials().uid, encoded.take()}).first;
+    assert(!question.respond);
     // Where nobody waits for the upcall that is on its way any more, the host may have forgotten it: there is another.
     if (it->second.questions.empty()) {
         it->second.flight = 0;
@@ -453,13 +460,16 @@ void Get::peer_gone(const Peer& peer) {
         const Place place = it->second;
         ++it;  // what is below ends one place only
         ++examined_;
+        assert((place.pending == nullptr) != (place.pull == nullptr));
         if (!place.question->reply.open() || !place.question->reply.from(peer)) continue;
         if (place.pending != nullptr) {
             const auto entry = pending_.find(*place.pending);
+            assert(entry != pending_.end() && &entry->first == place.pending);
             entry->second.erase(place.question);
             if (entry->second.empty()) pending_.erase(entry);
         } else {
             const auto entry = pulls_.find(*place.pull);
+            assert(entry != pulls_.end() && &entry->first == place.pull);
             entry->second.questions.erase(place.question);
             // An answer that is on its way still brings data; it finds nobody to answer.
             if (entry->second.questions.empty() && entry->second.flight == 0) pulls_.erase(entry);
@@ -473,6 +483,7 @@ void Get::stop(pmix_status_t status) {
     for (auto& [at, p] : pulls_) take(p.questions, over);
     pending_.clear();
     pulls_.clear();
+    assert(places_.empty() && lanes_.empty());
     far_ends_.stop();
     for (Question& q : over) answer(q, status);
     for (EarlyModex::Held& held : early_.take_all()) tell_host(std::move(held.respond), status, {});

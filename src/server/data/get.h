@@ -24,6 +24,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <list>
 #include <map>
 #include <memory>
@@ -232,6 +233,7 @@ class Get final : public LifecycleObserver {
         bool waits() const noexcept { return lanes_ != nullptr && waits_; }
         // One that waits is open from here on.
         void begin() noexcept {
+            assert(waits());
             ++lane_->second.open;
             lane_->second.waiting.erase(at_);
             waits_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Get: the upcalls for data of processes of other nodes, how many of them are open, and their answers. See get.h.
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "common/codec/pack.h"
@@ -27,6 +28,7 @@ void Get::InLane::leave() noexcept {
     if (waits_) {
         lane.waiting.erase(at_);
     } else {
+        assert(lane.open > 0);
         --lane.open;
     }
     if (lane.open == 0 && lane.waiting.empty()) lanes_->erase(lane_);
@@ -64,6 +66,7 @@ void Get::let_in(const LaneKey& which) {
 
 void Get::start_first(Lane& lane) {
     const auto it = pulls_.find(*lane.waiting.front());
+    assert(it != pulls_.end() && it->second.lane.waits());  // a Pull leaves its lane with its end
     it->second.lane.begin();
     start(it->first, it->second);
 }
@@ -80,6 +83,7 @@ void Get::pull(const PullKey& at) {
 }
 
 void Get::start(const PullKey& at, Pull& p) {
+    assert(p.flight == 0 && p.lane.is_in() && !p.lane.waits() && !p.questions.empty());
     const uint64_t flight = p.flight = next_++;
     p.answer_due.reset();
     auto due = std::make_shared<char>();
@@ -145,6 +149,8 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
     auto it = pulls_.find(at);
     if (it == pulls_.end()) return let_in(lane);
     Pull& p = it->second;
+    // Nothing that was answered above has made another upcall.
+    assert(p.flight == flight && p.lane.is_in() && !p.lane.waits());
     p.flight = 0;
     p.lane.leave();
     Nspace* nspace = registry_.find(proc.nspace);
@@ -177,6 +183,7 @@ void Get::pulled(const PullKey& at, uint64_t flight, HostAnswer& answer_of_host)
         }
         q = p.questions.erase(q);
     }
+    assert(p.questions.empty() || newcomers || patient);
     if (p.questions.empty()) {
         pulls_.erase(it);
     } else if (newcomers) {

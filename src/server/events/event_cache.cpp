@@ -2,6 +2,7 @@
 #include "server/events/event_cache.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "common/codec/pack.h"
 #include "common/values/describe.h"
@@ -68,6 +69,7 @@ void EventCache::keep_pending(Event&& event, std::vector<MemberId> awaited) {
     pending_bytes_ += event.footprint;
     pending_.push_back({std::move(event), std::move(awaited)});
     while (pending_.size() > common::kMaxPendingEvents || pending_bytes_ > common::kEventCacheBytes) {
+        assert(!pending_.empty() && pending_bytes_ >= pending_.front().event.footprint);
         pending_bytes_ -= pending_.front().event.footprint;
         pending_.pop_front();
     }

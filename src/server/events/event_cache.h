@@ -7,6 +7,7 @@
 // more pending events than kMaxPendingEvents, or larger ones than there is room for; the oldest are dropped.
 #pragma once
 
+#include <cassert>
 #include <deque>
 #include <optional>
 #include <string>
@@ -67,11 +68,13 @@ class EventCache {
         while (ring_.size() > ring_size_ || ring_bytes_ > common::kEventCacheBytes) {
             Event oldest = std::move(ring_.front());
             ring_.pop_front();
+            assert(ring_bytes_ >= oldest.footprint);
             ring_bytes_ -= oldest.footprint;
             if (oldest.of_environment) continue;
             std::vector<MemberId> members = awaited(oldest);
             keep_pending(std::move(oldest), std::move(members));
         }
+        assert(ring_.size() <= ring_size_ && ring_bytes_ <= common::kEventCacheBytes);
     }
 
     // fn(event), oldest first.

@@ -4,6 +4,8 @@
 // what is left of a step that failed there can be read out of what is kept, and recover() does it.
 #include "server/events/event_codes.h"
 
+#include <cassert>
+
 namespace pmix::server {
 
 void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList infos, Done done) {
@@ -43,6 +45,7 @@ void EventCodes::want(const std::vector<pmix_status_t>& codes, common::InfoList 
 void EventCodes::take_back(const RegistrationPtr& registration) noexcept {
     for (pmix_status_t code : registration->codes) {
         auto at = codes_.find(code);
+        assert(at != codes_.end() && at->second.users > 0);
         at->second.waiting.remove(registration);
         const bool not_asked = at->second.phase == Phase::asked && at->second.answer_due.expired();
         if (--at->second.users == 0 && not_asked) codes_.erase(at);
@@ -63,6 +66,7 @@ void EventCodes::answer_served(const std::vector<pmix_status_t>& codes) {
         for (auto at = codes_.find(code); at != codes_.end() && !at->second.waiting.empty(); at = codes_.find(code)) {
             const RegistrationPtr registration = std::move(at->second.waiting.front());
             at->second.waiting.pop_front();
+            assert(registration->unanswered > 0);
             if (--registration->unanswered == 0 && registration->failure == PMIX_SUCCESS)
                 registration->done(PMIX_SUCCESS);
         }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -369,6 +370,7 @@ void Events::start_serving(uint64_t serial, Handler&& handler, Reply reply) {
     auto at = listeners_.find(serial);
     auto peer = at == listeners_.end() ? nullptr : at->second.peer.lock();
     if (peer == nullptr) return codes_.drop(handler.host_codes);
+    assert(std::is_sorted(handler.codes.begin(), handler.codes.end()));
     // First, for success means that there is a handler.
     auto& handlers = at->second.handlers;
     try {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -156,6 +157,7 @@ void answer(void* cbdata, Said said, F finish) noexcept {
         if (!call->left.exchange(true, std::memory_order_acq_rel)) [[maybe_unused]]
             auto* run_frees_it = call.release();
         common::MutexLock lock(tickets().mutex);
+        assert(tickets().answering > 0);
         if (--tickets().answering == 0) tickets().answered.notify_all();
     } catch (...) {
         // No memory to begin with it. The host's answer is lost; the call stays open until the server ends.

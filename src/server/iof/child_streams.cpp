@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -170,6 +171,7 @@ void ChildInput::push(std::vector<uint8_t> bytes, Done done) {
     if (!buffers_.empty() && waiting_ + bytes.size() > kMaxInput) return done(PMIX_ERR_OUT_OF_RESOURCE);
     ending_ = bytes.empty();
     waiting_ += bytes.size();
+    assert(buffers_.empty() || !buffers_.back().bytes.empty());  // nothing follows the end
     buffers_.push_back({std::move(bytes), 0, std::move(done)});
     if (buffers_.size() == 1) write();
 }
@@ -199,6 +201,7 @@ void ChildInput::write() {
         if (put < 0) return close(PMIX_ERR_IOF_COMPLETE);
         buffer.written += static_cast<size_t>(put);
         if (buffer.written < buffer.bytes.size()) continue;
+        assert(buffer.written == buffer.bytes.size() && waiting_ >= buffer.bytes.size());
         waiting_ -= buffer.bytes.size();
         Done done = std::move(buffer.done);
         buffers_.pop_front();

@@ -2,6 +2,7 @@
 #include "server/iof/iof.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "common/values/info_view.h"
 #include "server/host/required.h"
@@ -209,6 +210,7 @@ void Iof::deliver_to_heirs(const ProcId& source, pmix_iof_channel_t channel, con
             if (!pull.inherits || std::find(served.begin(), end, it->first.first) != end) continue;
             if (!pull.wants(spawner, channel)) continue;
             served.push_back(it->first.first);
+            assert(!pull.leaving.open());
             for (const IofBufferPtr& p : buffers) pull.queue.push(p, p->is_end() ? nullptr : receipt);
             pump(it);  // ends nothing: this reader is not leaving
         }
@@ -232,6 +234,7 @@ void Iof::pump(Pulls::iterator it) {
     if (!pull.leaving.open() || !pull.queue.empty()) return;
     Pull gone = std::move(pull);
     pulls_.erase(it);
+    assert(gone.queue.bytes() == 0);
     gone.leaving.status(PMIX_SUCCESS);
 }
 

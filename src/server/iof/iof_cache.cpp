@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/iof/iof_cache.h"
 
+#include <cassert>
+
 namespace pmix::server {
 
 namespace {
@@ -8,12 +10,14 @@ constexpr size_t kEntryCost = 256;  // a buffer's memory in addition to its byte
 }
 
 void IofCache::recount(Stream& stream) noexcept {
+    assert(cost_ >= stream.cost);
     cost_ -= stream.cost;
     stream.cost = stream.queue.bytes() + stream.queue.parts() * kEntryCost;
     cost_ += stream.cost;
 }
 
 IofCache::Streams::iterator IofCache::forget(Streams::iterator it) {
+    assert(cost_ >= it->second.cost && *it->second.age == it->first);
     cost_ -= it->second.cost;
     ages_.erase(it->second.age);
     return streams_.erase(it);
@@ -36,6 +40,7 @@ void IofCache::keep(IofBufferPtr buffer, IofLimit limit) {
     stream.queue.push(std::move(buffer), nullptr);
     recount(stream);
     make_room();
+    assert(streams_.size() == ages_.size() && streams_.size() <= common::kIofCacheStreams);
 }
 
 void IofCache::make_room() {

@@ -2,6 +2,7 @@
 #include "server/iof/iof_queue.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "common/values/info_view.h"
 
@@ -70,9 +71,11 @@ void IofQueue::push(IofBufferPtr buffer, const IofReceiptPtr& receipt) {
         c.held.push_back({size, receipt});
         c.held_bytes += size;
     }
+    assert(size != 0 || p.is_end());
     parts_.push_back({buffer, 0, size, take_lost(p)});
     c.bytes += size;
     ++c.count;
+    assert(c.held_bytes <= c.bytes && (c.held.empty() || c.held.size() < c.count));
     add_lost(p.source, p.channel, dropped);
     if (limit_.overflow == IofOverflow::drop_oldest) drop_oldest(p.channel, c);
 }
@@ -86,6 +89,7 @@ void IofQueue::drop_oldest(pmix_iof_channel_t bit, Channel& c) {
         }
         const size_t size = it->end - it->begin;
         const size_t gone = c.count > most_entries(limit_.bytes) ? size : std::min(size, c.bytes - limit_.bytes);
+        assert(gone != 0 && gone <= size && gone <= c.bytes && c.count != 0);
         c.bytes -= gone;
         if (gone < size) {
             it->begin += gone;
@@ -109,9 +113,13 @@ void IofQueue::drop_oldest(pmix_iof_channel_t bit, Channel& c) {
 }
 
 IofQueue::Part IofQueue::take(size_t max) {
+    assert(!parts_.empty());
     Entry& front = parts_.front();
     Channel& c = channel(front.buffer->channel);
+    assert(front.begin < front.end || front.buffer->is_end());
+    assert(max != 0 || front.buffer->is_end());  // nothing of a buffer would be taken for the end of its stream
     Part part{front.buffer, front.begin, std::min(max, front.end - front.begin), std::exchange(front.lost, 0)};
+    assert(c.bytes >= part.size && c.count != 0);
     front.begin += part.size;
     c.bytes -= part.size;
     if (front.begin == front.end) {
@@ -125,10 +133,12 @@ IofQueue::Part IofQueue::take(size_t max) {
 // Held buffers are the last in the queue, so the one that leaves it is never held.
 void IofQueue::admit_held(Channel& c) noexcept {
     while (!c.held.empty()) {
+        assert(c.bytes >= c.held_bytes && c.count >= c.held.size());
         const size_t accepted = c.bytes - c.held_bytes;
         const size_t count = c.count - c.held.size();
         const bool fits = accepted + c.held.front().bytes <= limit_.bytes && count < most_entries(limit_.bytes);
         if (!fits && count != 0) return;
+        assert(c.held_bytes >= c.held.front().bytes);
         c.held_bytes -= c.held.front().bytes;
         c.held.pop_front();
     }
@@ -153,6 +163,7 @@ void IofQueue::drop_all() {
         }
     }
     for (Channel& c : channels_) c.bytes = c.count = 0;
+    for ([[maybe_unused]] const Channel& c : channels_) assert(c.held.empty() && c.held_bytes == 0);
     for (const Entry& e : ends) ++channel(e.buffer->channel).count;
     parts_ = std::move(ends);
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "common/values/info_view.h"
 #include "common/values/support.h"
@@ -211,6 +212,7 @@ void Monitors::namespace_gone(Nspace& nspace) {
 
 void Monitors::arm(uint64_t number) {
     Monitor& m = *monitors_.at(number);
+    assert(!m.goes_on);  // one period at a time
     m.timer = Timer(scheduler_, int64_t{m.seconds} * 1000, [this, number] { period_over(number); });
     m.goes_on = true;
 }
@@ -234,6 +236,7 @@ void Monitors::period_over(uint64_t number) {
     auto it = monitors_.find(number);
     if (it == monitors_.end()) return;
     Monitor& m = *it->second;
+    assert(m.goes_on);
     m.goes_on = false;
     if (!m.file.empty()) return look_at_file(number, false);
     run_all([&] { count(number, std::exchange(m.beaten, false)); }, [&] { next_period(number); });

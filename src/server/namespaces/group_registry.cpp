@@ -2,6 +2,7 @@
 #include "server/namespaces/group_registry.h"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <utility>
 
@@ -78,6 +79,7 @@ Group& GroupRegistry::add(Group&& group) {
         erase(it);
         throw;
     }
+    assert(by_number_.size() == groups_.size());
     return it->second;
 }
 
@@ -100,7 +102,9 @@ GroupRegistry::Map::iterator GroupRegistry::erase(Map::iterator group) {
         if (at->second.empty()) by_local_member_.erase(at);
     }
     by_number_.erase(number);
-    return groups_.erase(group);
+    const auto behind = groups_.erase(group);
+    assert(by_number_.size() == groups_.size());
+    return behind;
 }
 
 void GroupRegistry::hide(std::string_view name, bool hidden) noexcept {

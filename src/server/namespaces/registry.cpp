@@ -2,6 +2,7 @@
 #include "server/namespaces/registry.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace pmix::server {
 
@@ -101,6 +102,7 @@ Nspace& Registry::obtain(std::string_view name) {
     by_number_.emplace(nspace.number, &nspace);
     nspaces_.emplace(std::string(name), std::move(fresh));
     groups_.hide(name, true);
+    assert(by_number_.size() == nspaces_.size());
     return nspace;
 }
 
@@ -128,6 +130,7 @@ void Registry::remove(std::string_view name) {
     groups_.hide(name, false);
     by_number_.erase(it->second->number);
     nspaces_.erase(it);
+    assert(by_number_.size() == nspaces_.size());
 }
 
 void Registry::remove_user(uint32_t uid) noexcept {
@@ -167,6 +170,7 @@ void Registry::set_state(Nspace& nspace, Client& client, Client::State state) {
     client.may_return = client.script_runs = false;
     if (client.gone() == was_gone) return;
     if (client.gone()) {
+        assert(nspace.gone.size() < nspace.gone.capacity());
         nspace.gone.push_back(client.rank);
     } else {
         nspace.gone.erase(std::remove(nspace.gone.begin(), nspace.gone.end(), client.rank), nspace.gone.end());

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <iterator>
 #include <set>
@@ -146,9 +147,11 @@ Cleanup::Entry Cleanup::take(Entries::iterator at) {
     Entry entry = std::move(at->second);
     entries_.erase(at);
     for (const AskedPtr& asked : entry.ignoring) {
+        assert(asked->entries > 0);
         if (--asked->entries != 0) continue;
         for (const std::string& path : asked->ignored) {
             const auto kept = protected_.find({entry.user.uid, path});
+            assert(kept != protected_.end() && kept->second > 0);
             if (--kept->second == 0) protected_.erase(kept);
         }
     }
@@ -160,6 +163,7 @@ bool Cleanup::forget_claims(Entry& entry, Which&& which) {
     return std::erase_if(entry.claims, [&](const Claim& claim) {
                if (!which(claim)) return false;
                const auto weight = asked_.find(claim.asked->requester);
+               assert(weight != asked_.end() && weight->second >= claim.weight);
                weight->second -= claim.weight;
                if (weight->second == 0) asked_.erase(weight);
                return true;
@@ -223,6 +227,7 @@ pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std:
     entries_.merge(fresh);
     protected_.merge(to_protect);
     for (const auto& [path, one] : to_protect) protected_.find(path)->second += one;  // others' too
+    assert(fresh.empty());                                                            // each was new
     size_t of_claim = 1 + rules.ignore.size();
     for (Entry* entry : named) {
         entry->rules.recursive = entry->rules.recursive || rules.recursive;
@@ -230,6 +235,7 @@ pmix_status_t Cleanup::add(const CleanupRequest& request, const std::vector<std:
             entry->ignoring.push_back(asked);
             ++asked->entries;
         }
+        assert(entry->claims.capacity() - entry->claims.size() >= request.holders.size());
         for (const MemberId holder : request.holders) {
             entry->claims.push_back({asked, holder, of_claim});
             weight += std::exchange(of_claim, 1);
@@ -276,6 +282,7 @@ void Cleanup::remove(const std::string& path, Entry&& entry, AskedPtr asked) {
 void Cleanup::members_gone(MemberId first, MemberId last) {
     for (auto next = entries_.end(); next != entries_.begin();) {
         const auto at = std::prev(next);
+        assert(!at->second.claims.empty());  // an entry goes with its last claim
         const AskedPtr asked = at->second.claims.front().asked;
         const bool held =
             forget_claims(at->second, [&](const Claim& c) { return c.holder >= first && c.holder <= last; });

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include "common/base/standard_streams.h"
@@ -70,6 +71,7 @@ void ChildWatch::look() {
     scheduler_.post([alive = alive_] {
         ChildWatch* self = *alive;
         if (self == nullptr) return;
+        assert(self->over_);
         const Ended ended = std::move(self->ended_);
         if (ended) ended(self->status_);
     });
@@ -82,6 +84,7 @@ bool ChildWatch::is_ours() const noexcept {
 }
 
 bool ChildWatch::reap() noexcept {
+    assert(!over_);  // its number may be another process's by then
     siginfo_t info{};
     int rc;
     do {

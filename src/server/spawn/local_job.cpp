@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 
@@ -228,6 +229,7 @@ uint32_t LocalJob::size() const noexcept {
 }
 
 const LocalApp& LocalJob::app_of(common::Rank rank) const noexcept {
+    assert(rank < size());
     size_t i = 0;
     while (rank >= apps[i].size) rank -= apps[i++].size;
     return apps[i];
