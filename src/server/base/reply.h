@@ -8,11 +8,8 @@
 // ones: also that of a request that wants no answer, as long as its operation keeps the Reply.
 #pragma once
 
-<<<<<<< HEAD
-#include <exception>
-=======
 #include <cassert>
->>>>>>> d40b63f4 (Assert the invariants of the server's operations)
+#include <exception>
 #include <memory>
 #include <span>
 #include <utility>
