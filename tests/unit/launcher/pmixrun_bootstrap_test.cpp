@@ -47,7 +47,7 @@ class PmixrunBootstrap : public ::testing::Test {
             program->size = 4;
             pmix_proc_t nobody;
             PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
-            jobs_[name] = job_new(name, 1, 2, layout{BY_NODE, BY_NODE}, program, 1, &nobody);
+            jobs_[name] = job_new(name, 1, 2, layout{BY_NODE, BY_NODE, 0}, program, 1, &nobody);
             jobs_add(jobs_[name]);
         }
     }

@@ -47,7 +47,7 @@ class PmixrunFirst : public ::testing::Test {
         one->size = 3;
         pmix_proc_t nobody;
         PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
-        job_ = job_new("job", 1, 3, layout{BY_NODE, BY_NODE}, one, 1, &nobody);
+        job_ = job_new("job", 1, 3, layout{BY_NODE, BY_NODE, 0}, one, 1, &nobody);
         jobs_add(job_);
     }
     void TearDown() override {

@@ -35,7 +35,7 @@ uint32_t on_two(const char* name, uint32_t size, job** made) {
     one->size = size;
     pmix_proc_t nobody;
     PMIX_LOAD_PROCID(&nobody, "", PMIX_RANK_UNDEF);
-    *made = job_new(name, 1, 2, layout{BY_NODE, BY_NODE}, one, 1, &nobody);
+    *made = job_new(name, 1, 2, layout{BY_NODE, BY_NODE, 0}, one, 1, &nobody);
     jobs_add(*made);
     return size;
 }
