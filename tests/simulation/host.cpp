@@ -198,6 +198,8 @@ pmix_status_t direct_modex(const pmix_proc_t* proc, const pmix_info_t infos[], s
     expect_proc("direct modex", proc);
     expect("direct modex", rm.node_of(static_cast<int>(proc->rank)) != this_node().index,
            "asks for data of its own node");
+    rm.modexes.push_back(
+        {this_node().index, static_cast<int>(proc->rank), std::atoi(key->value.data.string + 1), ++*rm.positions});
     if (rm.fails()) {
         rm.failed_modex.insert({this_node().index, static_cast<int>(proc->rank)});
         if (dice().one_in(2)) return kHostFailure;

@@ -71,6 +71,8 @@ class ResourceManager {
     bool fails() const;                                     // the seed decides that an upcall fails
     std::map<std::string, std::vector<Answered>> answered;  // by operation_name
     std::set<std::pair<int, int>> failed_modex;             // node of the reader, rank
+    std::vector<Modex> modexes;
+    uint64_t* positions = nullptr;  // of the history
     struct Published {
         const Library* pmix;
         pmix_value_t value;

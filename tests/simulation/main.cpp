@@ -51,6 +51,7 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     network().torn_in = scenario.torn_in;
     begin(scenario.seed);
     ResourceManager manager(history.size, copies, scenario.host);
+    manager.positions = &history.positions;
     manager.start([&history](int rank, const Library& pmix) { run_rank(rank, pmix, history); });
     const Nanoseconds limit = now() + kLimit;
     const auto over = [&] { return manager.all_ended() || is_stuck() || steps() > kSteps; };
@@ -80,6 +81,7 @@ constexpr Nanoseconds kLimit = 600 * 1000 * kMillisecond;
     history.has_faults = !scenario.faults.empty() || history.short_of_memory;
     history.answered = manager.answered;
     history.failed_modex = manager.failed_modex;
+    history.modexes = manager.modexes;
     bool wrong = false;
     for (const std::string& v : violations(history)) {
         std::printf("WRONG %s\n", v.c_str());

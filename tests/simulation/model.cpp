@@ -57,6 +57,7 @@ class Judge {
             }
         }
         events();
+        modexes();
         return std::move(found_);
     }
 
@@ -271,6 +272,34 @@ class Judge {
                    return s.milliseconds == 0 && o.rank == s.target && step_of(o).kind == Kind::commit &&
                           o.ended != 0 && o.ended < c.begun;
                });
+    }
+
+    // A get for which the reader's node has all: a collecting fence has brought the newest that may be visible.
+    bool has_been_brought(const Call& c) const {
+        const Step& s = step_of(c);
+        if (s.refresh || same_node(c.rank, s.target)) return false;
+        const uint64_t known = known_until(c.rank, s.target, c.begun, true);
+        const Call* newest = nullptr;
+        for (const Call* p : puts(s.target, s.key))
+            if (p->ended != 0 && step_of(*p).scope != PMIX_INTERNAL && is_committed(*p, known)) newest = p;
+        return newest != nullptr && (step_of(*newest).scope == PMIX_GLOBAL || step_of(*newest).scope == PMIX_REMOTE);
+    }
+
+    // A server asks another node only for what one of its processes waits for and cannot find.
+    void modexes() {
+        if (h_.has_faults) return;
+        for (const Modex& m : h_.modexes) {
+            const bool needed = std::any_of(h_.calls.begin(), h_.calls.end(), [&](const Call& c) {
+                const Step& s = step_of(c);
+                return s.kind == Kind::get && s.target == m.rank && s.key == m.key &&
+                       c.rank / h_.size.ranks_per_node == m.node && !s.optional && c.begun < m.position &&
+                       (c.ended == 0 || c.ended > m.position) && !has_been_brought(c);
+            });
+            if (!needed)
+                found_.push_back("node " + std::to_string(m.node) + " asks for k" + std::to_string(m.key) +
+                                 " of rank " + std::to_string(m.rank) +
+                                 ", which no process waits for, or a fence has brought");
+        }
     }
 
     bool in_range(const Step& s, int rank) const {

@@ -28,6 +28,11 @@ struct Answered {
     uint32_t number = 0;
     bool late = false;
 };
+// A server's request for data of another node.
+struct Modex {
+    int node = 0, rank = 0, key = 0;
+    uint64_t position = 0;
+};
 constexpr int kHostFailure = PMIX_ERR_REPEAT_ATTR_REGISTRATION;  // which nothing else of a simulation answers
 // The name of an operation for both sides: kind, group and members.
 std::string operation_name(const std::string& kind, const std::vector<int>& members);
@@ -37,6 +42,7 @@ struct History {
     HostWays host;
     std::map<std::string, std::vector<Answered>> answered;
     std::set<std::pair<int, int>> failed_modex;
+    std::vector<Modex> modexes;
     Program program;
     std::vector<Call> calls;  // in the order in which they began
     std::vector<Delivery> deliveries;

@@ -44,7 +44,20 @@ Program random_program(Dice& dice, const Size& size) {
     const auto all = all_ranks(size);
     std::vector<char> has_put(all.size()), has_committed(all.size());
     const auto rank = [&] { return static_cast<int>(dice.below(static_cast<uint32_t>(size.ranks()))); };
-    while (static_cast<int>(program.size()) < size.steps) {
+    // So many that the rest is done by fences in memory.
+    constexpr int kManyFences = 20;
+    if (dice.one_in(3)) {
+        for (int i = 0; i < kManyFences; ++i) {
+            Step s;
+            s.kind = Kind::fence;
+            s.ranks = all;
+            s.unit = units++;
+            s.collects = dice.one_in(3);
+            program.push_back(s);
+        }
+    }
+    const size_t most = program.size() + static_cast<size_t>(size.steps);
+    while (program.size() < most) {
         Step s;
         s.unit = units++;
         const uint32_t what = dice.below(124);
