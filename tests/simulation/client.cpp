@@ -65,6 +65,8 @@ class Rank {
         uint32_t value = 0;
         if (s.kind == Kind::get && s.later) return get_later(s, at);
         int status = call(s, value);
+        // Others wait for the data.
+        while (status == PMIX_ERR_NOMEM && (s.kind == Kind::put || s.kind == Kind::commit)) status = call(s, value);
         // The others may have succeeded: all that is left to a program is to end.
         const bool is_collective = s.kind == Kind::fence || s.kind == Kind::connect || s.kind == Kind::disconnect ||
                                    s.kind == Kind::construct || s.kind == Kind::destruct || s.kind == Kind::again;

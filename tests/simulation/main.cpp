@@ -185,7 +185,8 @@ std::string shrink(Scenario scenario, const std::vector<Library>& copies, std::s
         for (int from = 0; from < units; from += width) {
             Scenario tried = scenario;
             std::erase_if(tried.program, [&](const Step& s) { return s.unit >= from && s.unit < from + width; });
-            if (tried.program.size() != scenario.program.size()) attempt(std::move(tried));
+            if (tried.program.size() != scenario.program.size() && has_sound_gets(tried.program, tried.size))
+                attempt(std::move(tried));
         }
     }
     return text + text_of(scenario);

@@ -226,7 +226,8 @@ class Judge {
             return own || scope == PMIX_GLOBAL || scope == (near ? PMIX_LOCAL : PMIX_REMOTE);
         };
         const uint64_t known = own ? c.begun : known_until(c.rank, s.target, c.begun, false);
-        const uint64_t fresh = own || near || s.refresh ? known : known_until(c.rank, s.target, c.begun, true);
+        const uint64_t fresh =
+            own || near || (s.refresh && !lacks(Lacks::modex)) ? known : known_until(c.rank, s.target, c.begun, true);
         const Call *must = nullptr, *newest_sure = nullptr;  // the last known; the last that must not be missed
         for (const Call* p : all) {
             if (p->ended == 0) continue;

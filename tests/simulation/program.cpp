@@ -36,6 +36,19 @@ const char* name_of(Kind kind) {
     return kNames[static_cast<int>(kind)];
 }
 
+bool has_sound_gets(const Program& program, const Size& size) {
+    std::vector<char> has_put(static_cast<size_t>(size.ranks())), has_committed(has_put.size());
+    for (const Step& s : program) {
+        if (s.kind == Kind::get && s.milliseconds == 0 && !has_committed[static_cast<size_t>(s.target)]) return false;
+        for (int r : s.ranks) {
+            const auto i = static_cast<size_t>(r);
+            if (s.kind == Kind::put) has_put[i] = true;
+            if (s.kind == Kind::commit) has_committed[i] |= has_put[i];
+        }
+    }
+    return true;
+}
+
 Program random_program(Dice& dice, const Size& size) {
     Program program;
     uint32_t values = 0;

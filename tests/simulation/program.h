@@ -77,6 +77,8 @@ struct HostWays {
     bool has(Lacks what) const { return lacks != what; }
 };
 
+// Each get without a limit is of a process that has put and committed before in the program.
+bool has_sound_gets(const Program& program, const Size& size);
 Program random_program(Dice& dice, const Size& size);
 // One line, without its end: kind, ranks, and what else there is (scenario.cpp reads it).
 std::string text_of(const Step& step);

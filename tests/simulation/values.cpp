@@ -32,7 +32,9 @@ uint32_t number_in(const std::string& text) {
 
 }  // namespace
 
-pmix_value_t value_of(const Library& pmix, uint32_t number) {
+namespace {
+
+pmix_value_t load(const Library& pmix, uint32_t number) {
     pmix_value_t value{};
     const std::string text = text_of(number);
     switch (number % 6) {
@@ -60,6 +62,14 @@ pmix_value_t value_of(const Library& pmix, uint32_t number) {
         default:
             pmix.Value_load(&value, &number, PMIX_UINT32);
     }
+    return value;
+}
+
+}  // namespace
+
+pmix_value_t value_of(const Library& pmix, uint32_t number) {
+    pmix_value_t value = load(pmix, number);
+    while (value.type == PMIX_UNDEF) value = load(pmix, number);  // for which there was no memory
     return value;
 }
 
