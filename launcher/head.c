@@ -215,13 +215,13 @@ static bool report_end(const struct job* job, uint32_t rank, int wait_status, bo
 }
 
 /* The daemon of its node cannot tell the others any more. */
-static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wait_status) {
+static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     pmix_proc_t name;
     struct buffer body = {0};
     PMIX_LOAD_PROCID(&name, job->nspace, rank);
     wire_put_proc(&body, &name);
     wire_put_u32(&body, (uint32_t)wait_status);
-    wire_put_u8(&body, 0);
+    wire_put_u8(&body, without_finalize);
     wire_put_u8(&body, job->launch_failed);
     wire_put_u8(&body, job->procs[rank].aborted);
     for (int i = 0; i < mesh_nodes(); i++) mesh_send(i, FRAME_EXIT, &body);
@@ -231,12 +231,13 @@ static void tell_end_for_lost_node(const struct job* job, uint32_t rank, int wai
 static void proc_ended(struct job* job, uint32_t rank, int wait_status, bool without_finalize) {
     struct proc* proc = &job->procs[rank];
     if (proc->phase == PROC_ENDED) return;
-    if (!mesh_alive((int)job_node_of(job, rank))) tell_end_for_lost_node(job, rank, wait_status);
+    if (!mesh_alive((int)job_node_of(job, rank))) tell_end_for_lost_node(job, rank, wait_status, without_finalize);
     const bool alone = report_end(job, rank, wait_status, without_finalize);
     report_proc_ended(job, rank, wait_status, without_finalize);
     if (alone) end_job(job);
     proc->phase = PROC_ENDED;
     proc->wait_status = wait_status;
+    proc->lost = without_finalize;
     debug_proc_ended(job);
     if (--job->alive == 0 && !job->starting) head_job_over(job);
 }
@@ -341,8 +342,21 @@ static void end_lost_node(void* argument) {
     }
 }
 
+/* The end of a process may be known before the loss of its daemon, which then has reported it to nobody else. Nodes
+ * that have the report pass over a second one. */
+static void repeat_ends_on(uint32_t number) {
+    for (const struct job* job = jobs_first(); job; job = job->next) {
+        for (uint32_t i = 0, size = job_size_on(job, number); i < size; i++) {
+            const uint32_t rank = job_rank_at(job, number, i);
+            const struct proc* proc = &job->procs[rank];
+            if (proc->phase == PROC_ENDED) tell_end_for_lost_node(job, rank, proc->wait_status, proc->lost);
+        }
+    }
+}
+
 static void node_lost(int number) {
     if (quitting) return;
+    repeat_ends_on((uint32_t)number);
     head_say("node%d was lost", number + 1);
     nodes_lost = true;
     if (exit_status == 0) exit_status = 128 + SIGKILL;
