@@ -11,7 +11,7 @@ import subprocess
 Tool = collections.namedtuple("Tool", "name arguments beside status want")
 NO_SERVER = {r"PMIx_tool_init failed: (-25|UNREACHABLE|PMIX_ERR_UNREACH)$": 1}
 TOOLS = [Tool(*one) for one in (
-    ("tool", [], True, 0, {r"ACTIVE NSPACES:$": 1, r"^\t(@JOB@(\tsh -c .*)?|.*\"@JOB@\".?)$": 1}),
+    ("tool", [], True, 0, {r"ACTIVE NSPACES:$": 1, r"^\t(@JOB@(\t.*sh -c .*)?|.*\"@JOB@\".?)$": 1}),
     ("tool", ["--nspace", "@JOB@"], True, 0, {r"JOB SIZE FOR NSPACE @JOB@: 2$": 1}),
     ("tool", ["--nspace", "other"], True, 0, {r"Query returned error: PMIX_ERR_NOT_FOUND$": 1}),
     # pmixrun's nodes have names of their own; of any other node it has no server to tell of
