@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An MPI program whose rank 0 prints how many ranks there are and which libpmix all of them have: "2 ranks with PATH".
- */
+ * With an argument the ranks last as many seconds, so that they are seen from outside. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LENGTH 512
 
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
     same = 0 == strcmp(first, mine);
     MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (0 == rank) printf("%d ranks with %s\n", size, all ? first : "different ones");
+    if (argc > 1) sleep((unsigned)atoi(argv[1]));
     MPI_Finalize();
     return 0;
 }
