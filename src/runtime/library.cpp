@@ -149,7 +149,7 @@ void wait_for_fast_calls() {
 }
 
 // A second of patience where there is no memory, or no room for a thread, as there may be in a moment. False: there is
-// none. The task is referred to, so that a small one takes no memory of its own.
+// none. The task is referred to, so that a small one takes no memory of its own, and must live until it has run.
 template <class F>
 bool post_patiently(transport::EventLoop& loop, const F& task) {
     constexpr int kAttempts = 1000;
@@ -350,11 +350,11 @@ pmix_status_t Library::finalize(Role role, const pmix_info_t infos[], size_t nin
         // As a task, on whichever thread runs the loop: another thread may be in the loop, and may end its thread
         // meanwhile.
         transport::Waiter done;
-        const bool posted = post_patiently(loop, [&] {
+        const auto task = [&] {
             const transport::CompleteAtEnd at_end(done);
             shut();
-        });
-        if (!posted) {  // nothing has been ended: the caller may call again
+        };
+        if (!post_patiently(loop, task)) {  // nothing has been ended: the caller may call again
             server::LaunchEnv::set_current(launch_env);
             g->library.store(library, std::memory_order_seq_cst);
             g->leaving.store(false, std::memory_order_seq_cst);
