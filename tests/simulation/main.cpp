@@ -35,6 +35,7 @@ struct Options {
     double seconds = 1e9;
     bool story = false;
     std::optional<Scenario> scenario;  // one that was kept
+    bool is_swept = false;             // its shortage begins at each allocation, one run for each
 };
 
 constexpr uint64_t kSteps = 200'000;  // of a schedule, and then it makes no progress
@@ -199,9 +200,14 @@ int run(const Options& options) {
     dlopen("libevent_pthreads-2.1.so.7", RTLD_NOW | RTLD_GLOBAL);
     g_verbose = options.story;
     const double began = seconds();
+    // Which allocation is meant changes with the library.
+    constexpr uint64_t kSwept = 100;
+    const bool is_swept = options.is_swept && options.scenario->shortage.fails != 0 && !options.story;
+    const uint64_t seeds = is_swept ? kSwept : options.seeds;
     uint64_t done = 0, failed = 0, all_steps = 0, calls = 0;
-    for (uint64_t seed = options.seed; done < options.seeds && seconds() - began < options.seconds; ++seed) {
-        const Scenario scenario = options.scenario ? *options.scenario : random_scenario(seed);
+    for (uint64_t seed = options.seed; done < seeds && seconds() - began < options.seconds; ++seed) {
+        Scenario scenario = options.scenario ? *options.scenario : random_scenario(seed);
+        if (is_swept) scenario.shortage.after = done;
         const Outcome o = run_in_child(scenario, copies);
         ++done;
         all_steps += o.steps;
@@ -250,6 +256,7 @@ int main(int argc, char** argv) {
             o.scenario = pmix::simulation::read_scenario({std::istreambuf_iterator<char>(file), {}});
             if (!o.scenario) return 2;
             o.seeds = 1, ++i;
+            o.is_swept = true;
         } else {
             std::fprintf(stderr,
                          "usage: simulation --library FILE [--seed S] [--from S] [--seeds N] [--seconds N] [--replay "

@@ -9,7 +9,7 @@
 
 namespace pmix::simulation {
 
-// The code of a copy, which is told from other code by its addresses. Before the simulation begins.
+// The code of a copy, which its addresses distinguish from other code. Before the simulation begins.
 void add_code(uint64_t begin, uint64_t end);
 // Of this process's next allocations so many succeed, and then so many fail.
 void run_short(const Process& process, uint64_t succeed, uint64_t fail);
