@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* binding.h: on which CPUs the processes of a node may run: --bind-to, and PMIX_CPU_LIST and PMIX_BINDTO of a spawn.
  *
- * What this owns: nothing; it is told where the CPUs are. The virtual nodes have one machine, so each of them has all
- * of its CPUs, counted as the kernel counts them. Which thread calls it: any. What can go wrong: a list or a target
- * that is none (false), a machine that has no such place, more processes than there are cores. */
+ * What this owns: nothing; the caller gives it the places of the CPUs. The virtual nodes have one machine, so each of
+ * them has all of its CPUs, counted as the kernel counts them. Which thread calls it: any. What can go wrong: a list or
+ * a target that is none (false), a machine that has no such place, more processes than there are cores. */
 #ifndef PMIXRUN_BINDING_H
 #define PMIXRUN_BINDING_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* cpus.h: which CPUs of this machine each process of a job gets, and what is told of it.
+/* cpus.h: which CPUs of this machine each process of a job gets, and what is published of it.
  *
  * What this owns: where the CPUs are, looked up by the library when the first job is bound: the library's topology is
  * the one that the processes' localities are made from. Each node finds the same for all processes of a job. Which

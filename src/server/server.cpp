@@ -416,7 +416,7 @@ static ToolFileOptions tool_file_options(const ServerOptions& options, const std
 }
 
 // The host has asked for tools, and they would be refused.
-static void tell_of_missing_entry(const Server::Parts& parts) {
+static void warn_of_missing_entry(const Server::Parts& parts) {
     const ServerOptions& options = parts.options;
     if (!(options.tool_support || options.system_support || options.scheduler) || parts.host.has_tool_connected())
         return;
@@ -461,7 +461,7 @@ Result<std::unique_ptr<Server>> Server::create(transport::EventLoop& loop, const
         WIREUP_RETURN_IF_ERROR(make_file(parts->options.uri_file, parts->uri_file));
     if (!openpmix_uri.empty()) parts->openpmix_files.make(tool_file_options(parts->options, openpmix_uri));
     Parts* p = parts.get();
-    if (listen && module != nullptr) tell_of_missing_entry(*parts);  // a launcher gives its module later
+    if (listen && module != nullptr) warn_of_missing_entry(*parts);  // a launcher gives its module later
     if (parts->options.local_jobs) {
         p->local_host = std::make_unique<LocalHost>(LocalHost::Around{loop, p->scheduler, p->registry, p->registration,
                                                                       p->launch_env, p->events, p->iof, p->options.id});

@@ -13,7 +13,7 @@ bool is_foreign(const struct stat& info) noexcept {
     return info.st_uid != ::geteuid() && info.st_uid != 0 && !S_ISDIR(info.st_mode);
 }
 
-void tell_of_foreign(const std::string& name, const struct stat& info, int error) noexcept {
+void log_foreign(const std::string& name, const struct stat& info, int error) noexcept {
     if (error == 0) {
         WIREUP_LOG(server, warn, "\"%s\" was user %u's file, and has been replaced", name.c_str(), info.st_uid);
     } else {

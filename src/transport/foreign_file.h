@@ -13,6 +13,6 @@ namespace pmix::transport {
 // A directory is none: it cannot be replaced. Root's files are trusted as our own are.
 bool is_foreign(const struct stat& info) noexcept;
 // error: of the attempt to replace it; 0: it has been.
-void tell_of_foreign(const std::string& name, const struct stat& info, int error) noexcept;
+void log_foreign(const std::string& name, const struct stat& info, int error) noexcept;
 
 }  // namespace pmix::transport

@@ -166,7 +166,7 @@ Result<Descriptor> listen_path(const std::string& path, const Io& io) {
             return PMIX_ERR_EXISTS;
         if (is_foreign(info)) {
             const int error = ::unlink(at.un.sun_path) != 0 && errno != ENOENT ? errno : 0;
-            tell_of_foreign(path, info, error);
+            log_foreign(path, info, error);
             if (error != 0) return status_of(error);
             continue;
         }

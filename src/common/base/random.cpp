@@ -41,7 +41,7 @@ int fill_from_device(uint8_t* out, size_t n) noexcept {
 }  // namespace
 
 bool fill_random(void* out, size_t n) noexcept {
-    static std::atomic<bool> told{false};
+    static std::atomic<bool> warned{false};
     auto* const bytes = static_cast<uint8_t*>(out);
     const int refused = fill_by(bytes, n, [](uint8_t* to, size_t most) { return ::getrandom(to, most, 0); });
     if (refused == 0) return true;
@@ -51,7 +51,7 @@ bool fill_random(void* out, size_t n) noexcept {
                    std::strerror(error));
         return false;
     }
-    if (!told.exchange(true, std::memory_order_relaxed))
+    if (!warned.exchange(true, std::memory_order_relaxed))
         WIREUP_LOG(api, warn, "getrandom fails (%s): %s is read instead", std::strerror(refused), kDevice);
     return true;
 }

@@ -2,7 +2,7 @@
 // Random bytes that nobody can guess: for tokens, credentials and names.
 //
 // Any thread; nothing owned. A filter of system calls may refuse getrandom (ENOSYS, EPERM): /dev/urandom is read then,
-// which the log tells once. What can go wrong: neither is to be had. The log says why, and the caller gets false.
+// with one line in the log. What can go wrong: neither works. The log has the reason, and the caller gets false.
 #pragma once
 
 #include <cstddef>

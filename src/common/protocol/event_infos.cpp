@@ -9,7 +9,7 @@ namespace {
 
 using Procs = std::span<const pmix_proc_t>;
 
-// They stay the infos'.
+// The processes stay in the infos.
 pmix_status_t find_procs(InfoView infos, std::string_view key, Procs& out) {
     const pmix_info_t* info = infos.find(key);
     if (info == nullptr) return PMIX_SUCCESS;

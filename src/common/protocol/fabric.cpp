@@ -15,7 +15,7 @@ constexpr std::string_view kUnknownVendor = "unknown";
 
 constexpr std::array<std::string_view, 2> kByUse = {"infiniband", "openfabrics"};
 
-// What a node is connected by anyway.
+// Networks that every node has.
 bool is_plain_network(std::string_view type) noexcept {
     return type == "ethernet" || type == "network";
 }

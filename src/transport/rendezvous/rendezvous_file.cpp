@@ -205,7 +205,7 @@ int replace_foreign(const Place& place, const std::string& from, int error) {
     struct stat info {};
     if (!there || ::fstat(there.get(), &info) != 0 || !is_foreign(info)) return error;
     error = take_place(place, from, there);
-    tell_of_foreign(place.name, info, error);
+    log_foreign(place.name, info, error);
     return error;
 }
 
